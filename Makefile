@@ -1,0 +1,86 @@
+# People and CI call the same targets. Needs python3.11, make and git; installs everything else into this folder.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+UV_VERSION := 0.13.9
+UV := .uv-venv/bin/uv
+BIN := .venv/bin
+STAMP := .venv/.installed
+MANIFESTS := pyproject.toml uv.lock $(wildcard */pyproject.toml services/*/pyproject.toml apps/*/pyproject.toml)
+DOCS := apps/all-in-one/src/fanfuse_all_in_one/docs.py
+BENCH := bench/run.py
+PYTEST_ARGS ?=
+
+# An activated environment must not be the one that is changed.
+unexport VIRTUAL_ENV
+export UV_PYTHON_DOWNLOADS := never
+ifdef PIP_CERT
+export SSL_CERT_FILE ?= $(PIP_CERT)
+endif
+
+.PHONY: help install demo test check lint types imports size docs-check format docs bench clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+install: $(STAMP) ## create .venv with every member, extra and tool, as locked
+	@:
+
+demo: $(STAMP) ## index a sample corpus and ask it, with no engine installed
+	@$(BIN)/fanfuse demo
+
+test: $(STAMP) ## run the tests (PYTEST_ARGS="-k name -n auto")
+	@$(BIN)/pytest $(PYTEST_ARGS)
+
+check: lint types imports size docs-check ## everything but the tests; under a minute
+
+lint: $(STAMP)
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+
+types: $(STAMP)
+	@$(BIN)/mypy
+
+imports: $(STAMP)
+	@$(BIN)/lint-imports
+
+size: $(STAMP)
+	@$(BIN)/python tools/size_report.py
+
+docs-check: $(STAMP)
+ifneq ($(wildcard $(DOCS)),)
+	@$(BIN)/python -m fanfuse_all_in_one.docs --check
+endif
+
+format: $(STAMP) ## sort imports, apply safe fixes, format
+	@$(BIN)/ruff check --fix
+	@$(BIN)/ruff format
+
+docs: $(STAMP) ## regenerate docs/flow.md and docs/asyncapi.json
+	@$(BIN)/python -m fanfuse_all_in_one.docs
+
+bench: $(STAMP) ## measure (see bench/)
+	@$(BIN)/python $(BENCH)
+
+clean: ## remove environments and caches; .fanfuse data stays
+	@rm -rf .venv .uv-venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(UV):
+	@$(PYTHON) -m venv .uv-venv
+	@.uv-venv/bin/pip install --quiet uv==$(UV_VERSION)
+
+# A lock names the public index. Where pip is told of another one, the same pins are taken from there.
+$(STAMP): $(MANIFESTS) | $(UV)
+ifdef PIP_INDEX_URL
+	@$(UV) venv --quiet --allow-existing --python $(PYTHON) .venv
+	@$(UV) export --quiet --frozen --all-packages --all-extras --no-hashes --output-file .uv-venv/requirements.txt
+	@$(UV) pip sync --python .venv --default-index "$(PIP_INDEX_URL)" .uv-venv/requirements.txt
+else
+	@$(UV) sync --frozen --all-packages --all-extras --python $(PYTHON)
+endif
+	@touch $@

@@ -1,0 +1,1 @@
+"""Composes every service in one process; decides nothing itself."""

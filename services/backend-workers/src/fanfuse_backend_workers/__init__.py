@@ -1,0 +1,1 @@
+"""Searches one backend on behalf of a lane: vector, keyword or graph."""

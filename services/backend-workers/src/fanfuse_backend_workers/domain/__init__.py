@@ -1,0 +1,1 @@
+"""Pure decisions: what a lane's command asks of a backend, and what its result may claim."""

@@ -1,0 +1,1 @@
+"""Reads a query: shape, identifiers, entities, scope signals and raw corpus scores."""

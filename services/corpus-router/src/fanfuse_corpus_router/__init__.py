@@ -1,0 +1,1 @@
+"""Decides which corpora and lanes answer a query, with their weights and budget."""

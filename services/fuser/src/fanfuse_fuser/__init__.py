@@ -1,0 +1,1 @@
+"""Joins a query's lanes into one ranked, explained answer."""

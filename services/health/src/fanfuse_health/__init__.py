@@ -1,0 +1,1 @@
+"""Watches outcomes and decides which backends are degraded."""

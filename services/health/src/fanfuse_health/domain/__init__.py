@@ -1,0 +1,1 @@
+"""Pure decisions: from outcomes in a rolling window to a backend's next state."""
