@@ -1,0 +1,101 @@
+"""The one answer of a query."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from fanfuse_contracts.base import Event, FiniteFloat, Model, Nanoseconds
+from fanfuse_contracts.enums import FailureKind, FallbackReason, Kind, LaneOutcome, Shape, Status
+from fanfuse_contracts.plan import CorpusRoutingDecision, Rejection, RoutingDecision
+from fanfuse_contracts.query import Hop
+from fanfuse_contracts.retrieval import ChunkId
+from fanfuse_contracts.tokens import Token
+
+
+class Contribution(Model):
+    """What one lane added to a hit: `value == weight / (k + rank)`."""
+
+    lane: Token
+    kind: Kind
+    backend: Token
+    rank: Annotated[int, Field(ge=1)]
+    weight: FiniteFloat
+    value: FiniteFloat
+
+
+class AnswerHit(Model):
+    """One fused hit. `math.fsum` of the contributions' values equals `score` bit for bit."""
+
+    rank: Annotated[int, Field(ge=1)]
+    corpus: Token
+    chunk_id: ChunkId
+    score: FiniteFloat
+    title: str = ""
+    text: str | None = None
+    """None: not asked for, or it did not come in time (then the id is in `missing_texts`)."""
+    source: str = ""
+    content_hash: str = ""
+    contributions: tuple[Contribution, ...]
+
+
+class LaneReport(Model):
+    """What became of one wired lane."""
+
+    lane: Token | None = None
+    """None for a lane that was skipped before any call."""
+    corpus: Token
+    kind: Kind
+    backend: Token
+    outcome: LaneOutcome
+    hits: int = 0
+    weight: FiniteFloat = 0.0
+    failure: FailureKind | None = None
+    reason: str = ""
+    elapsed_ms: FiniteFloat | None = None
+    """Time in the worker."""
+    waited_ms: FiniteFloat | None = None
+    """From the plan's arrival at the fuser to the reply's."""
+
+
+class Coverage(Model):
+    """What the answer rests on and what is missing from it."""
+
+    expected: int
+    """Lanes of the plan."""
+    lanes: tuple[LaneReport, ...] = ()
+    """Every wired lane of every selected corpus: those of the plan first, then the skipped ones."""
+    late: int = 0
+    rejected_replies: int = 0
+    """Replies not fused: wrong filter digest, unknown lane, or undecodable."""
+
+    def count(self, outcome: LaneOutcome) -> int:
+        """Lanes with this outcome."""
+        return sum(lane.outcome is outcome for lane in self.lanes)
+
+
+class Answer(Event):
+    """Stored on `query.fused.<tenant>.<query_id>`, republished as `query.answered.<tenant>.<query_id>`."""
+
+    tenant: Token
+    query_id: Token
+    status: Status
+    hits: tuple[AnswerHit, ...] = ()
+    coverage: Coverage
+    bm25_fallback: bool = False
+    """True iff for some selected corpus only keyword lanes answered and another lane was lost for a backend's fault."""
+    bm25_fallback_corpora: tuple[Token, ...] = ()
+    bm25_fallback_reasons: tuple[FallbackReason, ...] = ()
+    shape: Shape | None = None
+    corpus_decision: CorpusRoutingDecision | None = None
+    decisions: tuple[RoutingDecision, ...] = ()
+    rejection: Rejection | None = None
+    """Set for every status that is not complete or partial: what is wrong and what to do."""
+    total: int = 0
+    """Distinct chunks in the fused window, before offset and top_k."""
+    missing_texts: tuple[ChunkId, ...] = ()
+    gone: int = 0
+    """Hits dropped because their chunk was deleted while the query ran."""
+    submitted_ns: Nanoseconds = 0
+    elapsed_ms: FiniteFloat = 0.0
+    """From the broker's storing of the query to this answer."""
+    hops: tuple[Hop, ...] = ()

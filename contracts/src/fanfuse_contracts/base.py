@@ -1,0 +1,50 @@
+"""Base classes of every wire model.
+
+In: JSON bytes. Out: frozen pydantic models. `Written` is for what a caller or an operator writes (unknown fields are
+refused); `Event` is for what services tell each other (unknown fields are ignored, so a rolling upgrade loses nothing).
+"""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field
+
+SCHEMA_VERSION: Literal[1] = 1
+"""Version carried by every event; raised when a field changes its meaning, not when one is added."""
+
+FiniteFloat = Annotated[float, Field(allow_inf_nan=False)]
+Weight = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
+Nanoseconds = Annotated[int, Field(ge=0)]
+
+
+class Model(BaseModel):
+    """A frozen value object with strict JSON in and out (no NaN, no infinity)."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="ignore",
+        allow_inf_nan=False,
+        serialize_by_alias=True,
+        validate_by_alias=True,
+        validate_by_name=True,
+    )
+
+    def to_json(self) -> bytes:
+        """The UTF-8 JSON of this model, as published on the bus."""
+        return self.__pydantic_serializer__.to_json(self, exclude_none=True, by_alias=True)
+
+    @classmethod
+    def from_json(cls, data: bytes) -> Self:
+        """Parse and validate; raises `pydantic.ValidationError` with every faulty field named."""
+        return cls.model_validate_json(data)
+
+
+class Written(Model):
+    """Written by a caller or an operator: an unknown field is an error, so that a typo is never ignored."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Event(Model):
+    """Written by a service for another service: unknown fields are ignored."""
+
+    schema_version: Literal[1] = SCHEMA_VERSION

@@ -1,0 +1,63 @@
+"""What the classifier found: shape, features of the text and raw corpus scores. No decision."""
+
+from enum import StrEnum
+
+from fanfuse_contracts.base import FiniteFloat, Model
+from fanfuse_contracts.enums import Shape
+from fanfuse_contracts.query import QueryEvent
+from fanfuse_contracts.tokens import Token
+
+
+class Effect(StrEnum):
+    """What a static rule does to a corpus."""
+
+    BOOST = "boost"
+    EXCLUDE = "exclude"
+
+
+class QueryShape(Model):
+    """Result of `classify_shape`: the shape, why, and the material found in the text."""
+
+    shape: Shape
+    reason: str
+    """Short name of the rule that decided."""
+    identifiers: tuple[str, ...] = ()
+    """Exact-match material (ticket ids, CVE ids, UUIDs, versions), never cut."""
+    phrases: tuple[str, ...] = ()
+    """Quoted phrases without their quotes."""
+    entities: tuple[str, ...] = ()
+    """Surface forms of names: graph seeds when the caller gives none."""
+    code_intent: bool = False
+    scripts: tuple[str, ...] = ()
+    """Unicode scripts present, most frequent first, such as "latin" or "han"."""
+    language: str | None = None
+    """ISO 639-1 code, or None where the text is too short or mixed to tell."""
+
+
+class FiredRule(Model):
+    """A static rule that matched."""
+
+    rule: str
+    effect: Effect
+    amount: FiniteFloat = 0.0
+
+
+class CorpusScore(Model):
+    """Raw score of one corpus: term weights plus boosts, and the rules that fired."""
+
+    corpus: Token
+    score: FiniteFloat
+    fired: tuple[FiredRule, ...] = ()
+
+    @property
+    def excluded(self) -> bool:
+        """True if any rule excluded the corpus; exclude wins over boost."""
+        return any(rule.effect is Effect.EXCLUDE for rule in self.fired)
+
+
+class QueryClassified(QueryEvent):
+    """Published on `query.classified.<tenant>.<query_id>`."""
+
+    classification: QueryShape
+    corpus_scores: tuple[CorpusScore, ...] = ()
+    """One row per corpus of the tenant that has a score or a fired rule."""

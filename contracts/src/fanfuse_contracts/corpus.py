@@ -1,0 +1,77 @@
+"""The capability card of a corpus, as it stands in the `corpora` bucket."""
+
+from enum import StrEnum
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from fanfuse_contracts.base import FiniteFloat, Weight, Written
+from fanfuse_contracts.enums import Kind
+from fanfuse_contracts.filters import FieldName, Op
+from fanfuse_contracts.tokens import Token
+
+
+class FieldType(StrEnum):
+    """Type of a metadata field."""
+
+    STRING = "string"
+    INTEGER = "integer"
+    FLOAT = "float"
+    BOOLEAN = "boolean"
+    STRINGS = "strings"
+    """A list of strings."""
+
+
+class EmbedderSpec(Written):
+    """How the vectors of a corpus were made. A query vector fits only if model and dimensions are equal."""
+
+    model: Annotated[str, Field(min_length=1, max_length=128)]
+    dimensions: Annotated[int, Field(ge=1, le=4_096)]
+    languages: tuple[str, ...] | None = None
+    """ISO 639-1 codes the model knows; None means any. A query in another language gets no vector lane."""
+    local: bool = True
+    """True: the worker can embed text with it. False: only the caller's vectors are used."""
+
+
+class Wiring(Written):
+    """One backend that holds a corpus."""
+
+    kind: Kind
+    backend: Token
+    pool: Token
+    """Pool of workers that serves it: `retrieve.<kind>.<pool>.>`."""
+    weight: Weight = 1.0
+    """Factor on the shape's weight for this lane."""
+    operators: frozenset[Op] = frozenset()
+    """Filter operators this backend applies exactly."""
+
+
+class CorpusCard(Written):
+    """A named set of chunks of one tenant."""
+
+    tenant: Token
+    corpus: Token
+    display_name: str = ""
+    description: str = ""
+    public: bool = False
+    """True: readable without a principal."""
+    readers: frozenset[str] = frozenset()
+    """Roles that may read it. Empty and not public: any stated principal of the tenant."""
+    backends: tuple[Wiring, ...] = ()
+    embedder: EmbedderSpec | None = None
+    fields: dict[FieldName, FieldType] = {}
+    """Filterable metadata."""
+    term_weights: dict[str, FiniteFloat] = {}
+    """Terms (lower case) that speak for this corpus, with their weight: the default scorer's model."""
+    generation: Token | None = None
+    """The index generation to search; None: not indexed here (an external engine)."""
+    chunks: Annotated[int, Field(ge=0)] = 0
+    indexed_at: str | None = None
+    """UTC time of the last index run, ISO 8601 with offset."""
+
+    @model_validator(mode="after")
+    def _one_wiring_per_backend(self) -> Self:
+        seen = [(wiring.kind, wiring.backend) for wiring in self.backends]
+        if len(seen) != len(set(seen)):
+            raise ValueError(f"corpus {self.corpus!r} wires the same backend twice")
+        return self

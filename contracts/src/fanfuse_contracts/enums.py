@@ -1,0 +1,123 @@
+"""The closed sets of the flow. A value that is not here does not exist on the bus."""
+
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """Kind of a backend: what routing reasons about."""
+
+    VECTOR = "vector"
+    KEYWORD = "keyword"
+    GRAPH = "graph"
+
+
+class Shape(StrEnum):
+    """Shape of a query's text, see `classify_shape`."""
+
+    KEYWORD_HEAVY = "keyword_heavy"
+    SEMANTIC = "semantic"
+    ENTITY_RICH = "entity_rich"
+    MIXED = "mixed"
+
+
+class Strategy(StrEnum):
+    """How the corpora of a query were selected."""
+
+    EXPLICIT = "explicit"
+    STATIC_RULES = "static_rules"
+    LEARNED = "learned"
+    ALL = "all"
+    UNCONSTRAINED = "unconstrained"
+
+
+class Status(StrEnum):
+    """Status of an answer."""
+
+    COMPLETE = "complete"
+    PARTIAL = "partial"
+    FAILED = "failed"
+    REJECTED = "rejected"
+    CLARIFY = "clarify"
+    EXPIRED = "expired"
+
+
+class LaneOutcome(StrEnum):
+    """What became of one lane of a plan."""
+
+    ANSWERED = "answered"
+    EMPTY = "empty"
+    FAILED = "failed"
+    LATE = "late"
+    CUT = "cut"
+    SKIPPED_UNHEALTHY = "skipped_unhealthy"
+    SKIPPED_FILTER = "skipped_filter"
+    SKIPPED_NO_INPUT = "skipped_no_input"
+
+
+class FailureKind(StrEnum):
+    """Why a lane failed."""
+
+    UNAVAILABLE = "unavailable"
+    TIMEOUT = "timeout"
+    OVERLOADED = "overloaded"
+    BAD_REQUEST = "bad_request"
+    NOT_FOUND = "not_found"
+    UNSUPPORTED_FILTER = "unsupported_filter"
+    TOO_LARGE = "too_large"
+    CONFIG = "config"
+    EMBEDDER = "embedder"
+    EXPIRED = "expired"
+
+    @property
+    def counts_against_backend(self) -> bool:
+        """True if the backend is to blame, so that the failure enters its health window."""
+        return self in _BACKEND_FAULTS
+
+
+_BACKEND_FAULTS = frozenset({FailureKind.UNAVAILABLE, FailureKind.TIMEOUT, FailureKind.OVERLOADED})
+
+
+class FallbackReason(StrEnum):
+    """Why only keyword lanes answered for a corpus (label of the fallback counter)."""
+
+    DEGRADED = "degraded"
+    FAILED = "failed"
+    TIMEOUT = "timeout"
+    NO_WORKER = "no_worker"
+    EMBEDDER = "embedder"
+
+
+class RejectionCode(StrEnum):
+    """Why a query was refused before any retrieval, or could not be answered at all."""
+
+    INVALID_QUERY = "invalid_query"
+    EMPTY_QUERY = "empty_query"
+    TOO_LARGE = "too_large"
+    UNKNOWN_CORPUS = "unknown_corpus"
+    NO_VISIBLE_CORPUS = "no_visible_corpus"
+    ALL_EXCLUDED = "all_excluded"
+    UNSUPPORTED_FILTER = "unsupported_filter"
+    NO_LANE = "no_lane"
+    OVERLOADED = "overloaded"
+    UNAVAILABLE = "unavailable"
+    EXPIRED = "expired"
+    CANCELLED = "cancelled"
+    INTERNAL = "internal"
+
+
+class Stage(StrEnum):
+    """The stages of the flow, in their order; label of stage metrics and token of dead letters."""
+
+    CLASSIFIER = "classifier"
+    CORPUS_ROUTER = "corpus-router"
+    BACKEND_WORKERS = "backend-workers"
+    FUSER = "fuser"
+    HEALTH = "health"
+
+
+class BackendHealth(StrEnum):
+    """State of one backend as everyone hears of it."""
+
+    HEALTHY = "healthy"
+    DEGRADED = "degraded"
+    HALF_OPEN = "half_open"

@@ -1,0 +1,155 @@
+"""The router's decision for one query, as frozen data: decisions, lanes, and what was left out and why."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from fanfuse_contracts import limits
+from fanfuse_contracts.base import Event, FiniteFloat, Model, Nanoseconds, Weight, Written
+from fanfuse_contracts.classification import QueryShape
+from fanfuse_contracts.enums import FallbackReason, Kind, LaneOutcome, RejectionCode, Shape, Strategy
+from fanfuse_contracts.filters import Filter
+from fanfuse_contracts.query import QueryEvent, SubmittedQuery
+from fanfuse_contracts.tokens import Token
+
+
+class CorpusCandidate(Model):
+    """One visible corpus in a corpus decision."""
+
+    corpus: Token
+    score: FiniteFloat
+    probability: Annotated[float, Field(ge=0.0, le=1.0)]
+    selected: bool
+    reason: str
+
+
+class CorpusRoutingDecision(Model):
+    """Which corpora are searched, and why. One per query."""
+
+    strategy: Strategy
+    selected_corpora: tuple[Token, ...]
+    scores: tuple[CorpusCandidate, ...]
+    fan_out: bool
+    candidate_n: int
+    reason: str
+
+
+class Weights(Model):
+    """Weights of the three kinds after the shape's bias and the wiring's own factor."""
+
+    vector: Weight
+    keyword: Weight
+    graph: Weight
+
+    def of(self, kind: Kind) -> float:
+        """Weight of one kind."""
+        return {Kind.VECTOR: self.vector, Kind.KEYWORD: self.keyword, Kind.GRAPH: self.graph}[kind]
+
+
+class RoutingDecision(Model):
+    """Which backends of one selected corpus are searched, and why."""
+
+    corpus: Token
+    shape: Shape
+    use_vector: bool
+    use_keyword: bool
+    use_graph: bool
+    weights: Weights
+    degraded_backends: tuple[str, ...]
+    """`kind/backend` of the wired backends left out for health, sorted."""
+    bm25_fallback: bool
+    """True iff keyword is the only lane left and at least one wired lane was left out for health."""
+    reason: str
+
+
+class Lane(Model):
+    """One ranked list to fetch."""
+
+    name: Token
+    corpus: Token
+    kind: Kind
+    backend: Token
+    pool: Token
+    weight: Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
+    """Backend weight × corpus weight: the numerator of every contribution of this lane."""
+    window: Annotated[int, Field(ge=1, le=limits.MAX_WINDOW)]
+    filter_digest: str
+    """What the worker's reply must attest."""
+
+
+class SkippedLane(Model):
+    """A wired lane that was left out before any call."""
+
+    corpus: Token
+    kind: Kind
+    backend: Token
+    outcome: LaneOutcome
+    """One of the `skipped_*` outcomes."""
+    reason: str
+    fallback_reason: FallbackReason | None = None
+    """Set where a backend's fault is the reason."""
+
+
+class Plan(Model):
+    """What will be searched, with which weights."""
+
+    shape: Shape
+    lanes: Annotated[tuple[Lane, ...], Field(max_length=limits.MAX_LANES)]
+    skipped: tuple[SkippedLane, ...]
+    corpus_decision: CorpusRoutingDecision
+    decisions: tuple[RoutingDecision, ...]
+    """One per selected corpus, in the order of selection."""
+
+
+class QueryPlanned(QueryEvent):
+    """Published on `query.planned.<tenant>.<query_id>`: the order to join."""
+
+    classification: QueryShape
+    plan: Plan
+
+
+class Rejection(Model):
+    """Why a query gets no retrieval, and what to do about it."""
+
+    code: RejectionCode
+    message: str
+    """What is wrong and what to do; never holds another tenant's data."""
+    retryable: bool = False
+
+
+class RetrieveCommand(Event):
+    """Published on `retrieve.<kind>.<pool>.<tenant>.<corpus>`: fetch one ranked list."""
+
+    tenant: Token
+    query_id: Token
+    lane: Token
+    corpus: Token
+    kind: Kind
+    backend: Token
+    text: str
+    """Text to search; for keyword lanes with the expansion terms appended."""
+    identifiers: tuple[str, ...] = ()
+    """Found in the text; a keyword engine keeps them whole."""
+    vector: tuple[FiniteFloat, ...] | None = None
+    """The caller's vector where it fits the corpus; None: the worker embeds `text`."""
+    seeds: tuple[str, ...] = ()
+    window: Annotated[int, Field(ge=1, le=limits.MAX_WINDOW)]
+    filter: Filter | None = None
+    filter_digest: str
+    submitted_ns: Nanoseconds
+    budget_ms: int
+    attempt: Annotated[int, Field(ge=0)] = 0
+
+
+class DecideRequest(Written):
+    """Sent to `query.decide.<tenant>`: plan this query without running it."""
+
+    query: SubmittedQuery
+
+
+class DecideReply(Event):
+    """What would be done: exactly one of plan and rejection is set."""
+
+    classification: QueryShape | None = None
+    plan: Plan | None = None
+    rejection: Rejection | None = None

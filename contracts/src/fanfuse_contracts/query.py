@@ -1,0 +1,115 @@
+"""The query, as a caller writes it and as the services pass it on.
+
+Tenant and query id are not in it: they come from the subject, so that even an undecodable body gets its rejection.
+"""
+
+import math
+from typing import Annotated, Self
+
+from pydantic import AfterValidator, ConfigDict, Field, field_validator, model_validator
+
+from fanfuse_contracts import limits
+from fanfuse_contracts.base import Event, FiniteFloat, Model, Nanoseconds, Written
+from fanfuse_contracts.enums import Stage
+from fanfuse_contracts.filters import Filter, check_size
+from fanfuse_contracts.tokens import Token
+
+
+def _clean_text(text: str) -> str:
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError as error:
+        raise ValueError("text holds an unpaired surrogate: send valid Unicode") from error
+    if "\x00" in text:
+        raise ValueError("text holds a NUL character: remove it")
+    if size > limits.MAX_TEXT_BYTES:
+        raise ValueError(f"text has {size} bytes: at most {limits.MAX_TEXT_BYTES} are accepted")
+    return text
+
+
+Text = Annotated[str, AfterValidator(_clean_text)]
+Term = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_clean_text)]
+
+
+class Principal(Written):
+    """Who asks, as stated by the tenant's application."""
+
+    id: Annotated[str, Field(min_length=1, max_length=200)]
+    roles: Annotated[frozenset[str], Field(max_length=limits.MAX_ROLES)] = frozenset()
+
+
+class QueryVector(Written):
+    """A vector made by the caller. Used for a corpus only if model and dimension are those of its embedder."""
+
+    model: Annotated[str, Field(min_length=1, max_length=128)]
+    values: Annotated[tuple[FiniteFloat, ...], Field(min_length=1, max_length=limits.MAX_VECTOR_DIMENSIONS)]
+
+    @field_validator("values")
+    @classmethod
+    def _not_zero(cls, values: tuple[float, ...]) -> tuple[float, ...]:
+        if not 0.0 < math.hypot(*values) < math.inf:
+            raise ValueError("vector has no direction: its norm is zero or not finite")
+        return values
+
+
+class SubmittedQuery(Written):
+    """What a caller publishes on `query.submitted.<tenant>.<query_id>`."""
+
+    text: Text
+    corpora: Annotated[tuple[Token, ...], Field(min_length=1, max_length=limits.MAX_CORPORA_PER_QUERY)] | None = None
+    """Pin: search these corpora and no other. Absent: the router selects."""
+    top_k: Annotated[int, Field(ge=1, le=limits.MAX_TOP_K)] = limits.DEFAULT_TOP_K
+    offset: Annotated[int, Field(ge=0, le=limits.MAX_OFFSET)] = 0
+    """Hits to skip; pages of one query join without holes."""
+    window: Annotated[int, Field(ge=1, le=limits.MAX_WINDOW)] = limits.DEFAULT_WINDOW
+    """Hits asked of every lane before fusion, independent of top_k (raised to offset + top_k where that is more)."""
+    budget_ms: Annotated[int, Field(ge=limits.MIN_BUDGET_MS, le=limits.MAX_BUDGET_MS)] = limits.DEFAULT_BUDGET_MS
+    """A duration from the moment the broker stored the query."""
+    filter: Annotated[Filter, AfterValidator(check_size)] | None = None
+    graph_seeds: Annotated[tuple[Term, ...], Field(max_length=limits.MAX_GRAPH_SEEDS)] | None = None
+    """Entities to start from. Absent: those found in the text. Empty: no graph lane."""
+    expansion_terms: Annotated[tuple[Term, ...], Field(max_length=limits.MAX_EXPANSION_TERMS)] = ()
+    """More words for the keyword lanes."""
+    vector: QueryVector | None = None
+    hyde_vector: QueryVector | None = None
+    """Vector of a hypothetical answer; used where `vector` does not fit."""
+    principal: Principal | None = None
+    """Absent: only corpora marked public are visible."""
+    include_text: bool = True
+    """False: the answer carries ids, titles and scores only."""
+
+    @model_validator(mode="after")
+    def _page_fits_window(self) -> Self:
+        if self.offset + self.top_k > limits.MAX_WINDOW:
+            raise ValueError(f"offset + top_k is {self.offset + self.top_k}: at most {limits.MAX_WINDOW}")
+        return self
+
+    @property
+    def lane_window(self) -> int:
+        """Hits asked of every lane."""
+        return max(self.window, self.offset + self.top_k)
+
+
+class AcceptedQuery(SubmittedQuery):
+    """A query that was validated; passed on inside events, so unknown fields are ignored."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+class Hop(Model):
+    """When a stage finished with a query, in milliseconds since the broker stored the query, and its own share."""
+
+    stage: Stage
+    at_ms: FiniteFloat
+    took_ms: FiniteFloat
+
+
+class QueryEvent(Event):
+    """What the events of the query path have in common."""
+
+    tenant: Token
+    query_id: Token
+    query: AcceptedQuery
+    submitted_ns: Nanoseconds
+    """Time at which the broker stored `query.submitted`, in broker time: the start of the budget."""
+    hops: tuple[Hop, ...] = ()
