@@ -12,7 +12,7 @@ MetadataValue = StrictBool | StrictInt | StrictFloat | StrictStr | tuple[StrictS
 
 
 class Triple(Model):
-    """A typed relation between two entities, by name, such as ("pathlib.Path", "HAS_METHOD", "pathlib.Path.read_text")."""
+    """A typed relation between two entities, by name, such as ("pathlib.Path", "HAS_METHOD", "Path.open")."""
 
     subject: Annotated[str, Field(min_length=1, max_length=512)]
     relation: Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]{0,63}$")]

@@ -60,7 +60,10 @@ LANE_SECONDS: Final = MetricSpec(
     (("kind", _values(Kind)), ("outcome", ("answered", "empty", "cut", "failed"))),
 )
 JOIN_LANES: Final = MetricSpec(
-    "fanfuse_join_lanes_total", MetricKind.COUNTER, "Lanes of answers, by outcome.", (("outcome", _values(LaneOutcome)),)
+    "fanfuse_join_lanes_total",
+    MetricKind.COUNTER,
+    "Lanes of answers, by outcome.",
+    (("outcome", _values(LaneOutcome)),),
 )
 STAGE_SECONDS: Final = MetricSpec(
     "fanfuse_stage_seconds", MetricKind.HISTOGRAM, "Handling time of one message in a stage.", _STAGE

@@ -1,1 +1,5 @@
-"""The runtime of every Fanfuse service: bus, delivery rules, setup, registry views, telemetry and process life cycle."""
+"""What every Fanfuse service runs on: bus, delivery rules, setup, registry views, telemetry, life cycle."""
+
+from importlib.metadata import version
+
+VERSION = version("fanfuse-runtime")

@@ -1,0 +1,69 @@
+"""The one answer of a query: stored once, whoever makes it.
+
+A second answer is refused by the stream. Where the refused one belongs to a new submission of a used query id, the
+stored answer is sent again, so that this caller hears it too; a takeover by another fuser stays silent.
+"""
+
+from fanfuse_contracts import flow, metrics, streams, subjects
+from fanfuse_contracts.answer import Answer, Coverage
+from fanfuse_contracts.enums import RejectionCode, Status
+from fanfuse_contracts.plan import Rejection
+from fanfuse_runtime.bus import Bus
+from fanfuse_runtime.metrics import Metrics
+
+_STATUS_OF_CODE = {
+    RejectionCode.EXPIRED: Status.EXPIRED,
+    RejectionCode.CANCELLED: Status.EXPIRED,
+    RejectionCode.INTERNAL: Status.FAILED,
+    RejectionCode.UNAVAILABLE: Status.FAILED,
+    RejectionCode.NO_LANE: Status.FAILED,
+}
+
+
+def refusal(tenant: str, query_id: str, rejection: Rejection, *, submitted_ns: int, elapsed_ms: float = 0.0) -> Answer:
+    """The answer of a query that gets no retrieval."""
+    return Answer(
+        tenant=tenant,
+        query_id=query_id,
+        status=_STATUS_OF_CODE.get(rejection.code, Status.REJECTED),
+        coverage=Coverage(expected=0),
+        rejection=rejection,
+        submitted_ns=submitted_ns,
+        elapsed_ms=elapsed_ms,
+    )
+
+
+async def publish_answer(bus: Bus, metrics_: Metrics, answer: Answer) -> bool:
+    """Store the answer; False if another one was stored first."""
+    stored = await bus.publish(
+        flow.FUSED,
+        subjects.query_fused(answer.tenant, answer.query_id),
+        answer,
+        streams.answer_id(answer.tenant, answer.query_id),
+    )
+    if stored.duplicate:
+        await _send_stored_again(bus, answer)
+        return False
+    metrics_.inc(metrics.QUERIES_TOTAL, status=answer.status.value)
+    metrics_.observe(metrics.ANSWER_SECONDS, answer.elapsed_ms / 1e3)
+    if answer.rejection is not None:
+        metrics_.inc(metrics.REJECTIONS_TOTAL, code=answer.rejection.code.value)
+    return True
+
+
+async def _send_stored_again(bus: Bus, refused: Answer) -> None:
+    stored = await bus.last(streams.ANSWERS.name, subjects.query_fused(refused.tenant, refused.query_id))
+    if stored is None:
+        return
+    first = Answer.from_json(stored.data)
+    if first.submitted_ns != refused.submitted_ns:
+        await bus.send(flow.ANSWERED, subjects.query_answered(refused.tenant, refused.query_id), first)
+
+
+async def publish_refusal(
+    bus: Bus, metrics_: Metrics, tenant: str, query_id: str, rejection: Rejection, submitted_ns: int
+) -> bool:
+    """Answer a query with a refusal; False if another answer was stored first."""
+    elapsed_ms = bus.elapsed_ms(submitted_ns) if submitted_ns else 0.0
+    answer = refusal(tenant, query_id, rejection, submitted_ns=submitted_ns, elapsed_ms=elapsed_ms)
+    return await publish_answer(bus, metrics_, answer)

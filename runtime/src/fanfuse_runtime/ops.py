@@ -1,0 +1,81 @@
+"""HTTP for operators: /healthz (is the process worth keeping), /readyz (may it get work), /metrics.
+
+Liveness never looks at a backend: a dead engine must not restart workers.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import uvicorn
+from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from fanfuse_runtime.metrics import Metrics
+
+
+class _Server(uvicorn.Server):
+    """uvicorn without its own signal handling: the process decides when to stop."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+class OpsEndpoint:
+    """Serves the three paths of one process."""
+
+    def __init__(
+        self, metrics: Metrics, alive: Callable[[], str | None], ready: Callable[[], str | None], host: str, port: int
+    ) -> None:
+        """`alive` and `ready` return None, or what is wrong."""
+        self._metrics = metrics
+        self._checks = {"/healthz": alive, "/readyz": ready}
+        routes = [Route(path, self._check) for path in self._checks]
+        routes.append(Route("/metrics", self._scrape))
+        config = uvicorn.Config(
+            Starlette(routes=routes), host=host, port=port, log_level="warning", access_log=False, lifespan="off"
+        )
+        self._server = _Server(config)
+        self._task: asyncio.Task[None] | None = None
+
+    async def _check(self, request: Request) -> Response:
+        problem = self._checks[request.url.path]()
+        body = {"status": "ok"} if problem is None else {"status": "unavailable", "reason": problem}
+        return JSONResponse(body, status_code=200 if problem is None else 503)
+
+    async def _scrape(self, _request: Request) -> Response:
+        return Response(self._metrics.exposition(), media_type=CONTENT_TYPE_LATEST)
+
+    @property
+    def port(self) -> int:
+        """The port it listens on."""
+        port: int = self._server.servers[0].sockets[0].getsockname()[1]
+        return port
+
+    async def start(self) -> None:
+        """Listen; raises `OSError` when the port is taken."""
+        self._task = asyncio.create_task(self._serve())
+        while not self._server.started:
+            if self._task.done():
+                await self._task
+                raise OSError("the operators' endpoint did not start")
+            await asyncio.sleep(0.01)
+
+    async def _serve(self) -> None:
+        try:
+            await self._server.serve()
+        except SystemExit as error:
+            raise OSError(
+                f"the operators' endpoint can't listen on {self._server.config.host}:{self._server.config.port}: "
+                "is the port taken?"
+            ) from error
+
+    async def stop(self) -> None:
+        """Close the port."""
+        self._server.should_exit = True
+        if self._task is not None:
+            await asyncio.gather(self._task, return_exceptions=True)

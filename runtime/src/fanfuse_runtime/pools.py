@@ -1,0 +1,79 @@
+"""Who is alive: heartbeats sent and heard.
+
+A pool with no heartbeat for three seconds is absent, which a router knows before a query pays a timeout. Until a view
+has listened that long itself, nothing counts as absent.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from nats.aio.msg import Msg
+from nats.aio.subscription import Subscription
+from pydantic import ValidationError
+
+from fanfuse_contracts import limits, subjects
+from fanfuse_contracts.enums import Kind
+from fanfuse_contracts.health import Heartbeat
+from fanfuse_runtime.bus import Bus
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The last heartbeat of one instance and when it was heard (local monotonic seconds)."""
+
+    heartbeat: Heartbeat
+    at: float
+
+
+class PoolsView:
+    """Every live instance, by (service, instance)."""
+
+    def __init__(self, bus: Bus, clock: Callable[[], float] = time.monotonic) -> None:
+        self._bus = bus
+        self._clock = clock
+        self._seen: dict[tuple[str, str], Seen] = {}
+        self._started = clock()
+        self._subscription: Subscription | None = None
+
+    async def start(self) -> None:
+        """Listen."""
+        self._started = self._clock()
+        self._subscription = await self._bus.nc.subscribe(subjects.HEARTBEAT, cb=self._on_heartbeat)
+
+    async def stop(self) -> None:
+        """Stop listening."""
+        if self._subscription is not None and not self._bus.nc.is_closed:
+            await self._subscription.unsubscribe()
+
+    def forget_time(self) -> None:
+        """After a reconnect: silence while the broker was away proves nothing."""
+        self._started = self._clock()
+
+    async def _on_heartbeat(self, msg: Msg) -> None:
+        try:
+            self.observe(Heartbeat.from_json(msg.data))
+        except ValidationError:
+            return  # of a version this one can't read: not a sign of life it can use
+
+    def observe(self, heartbeat: Heartbeat) -> None:
+        """Take in one heartbeat; one that is not ready takes its instance out."""
+        key = (heartbeat.service.value, heartbeat.instance)
+        self._seen[key] = Seen(heartbeat, self._clock())
+
+    @property
+    def alive(self) -> tuple[Heartbeat, ...]:
+        """The last heartbeat of every instance heard from within three seconds, sorted."""
+        oldest = self._clock() - limits.ABSENT_AFTER_S
+        for key in [key for key, seen in self._seen.items() if seen.at < oldest]:
+            del self._seen[key]
+        return tuple(self._seen[key].heartbeat for key in sorted(self._seen))
+
+    def absent(self, kind: Kind, pool: str) -> bool:
+        """True if no ready worker serves this pool and this view has listened long enough to know."""
+        if self._clock() - self._started < limits.ABSENT_AFTER_S:
+            return False
+        return not any(
+            beat.ready and any(served.kind is kind and served.pool == pool for served in beat.pools)
+            for beat in self.alive
+        )

@@ -1,0 +1,36 @@
+"""The entry point of a process: settings from the environment, services composed.
+
+SIGTERM and SIGINT stop it gracefully.
+"""
+
+import asyncio
+import signal
+import sys
+from collections.abc import Sequence
+
+from fanfuse_runtime.compose import compose
+from fanfuse_runtime.configfile import ConfigError
+from fanfuse_runtime.logs import configure_logs
+from fanfuse_runtime.service import ServiceFactory
+from fanfuse_runtime.settings import RuntimeSettings
+from fanfuse_runtime.setup import SetupMismatchError
+
+
+async def serve(factories: Sequence[ServiceFactory], settings: RuntimeSettings) -> None:
+    """Run until a signal asks to stop."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    async with compose(*factories, settings=settings):
+        await stop.wait()
+
+
+def main(*factories: ServiceFactory) -> None:
+    """Run these services as this process; exits 2 with a plain message where the configuration is at fault."""
+    settings = RuntimeSettings()
+    configure_logs(settings.log_level)
+    try:
+        asyncio.run(serve(factories, settings))
+    except (ConfigError, SetupMismatchError) as error:
+        sys.exit(f"fanfuse: {error}")

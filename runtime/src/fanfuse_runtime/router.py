@@ -1,0 +1,170 @@
+"""How a service declares what it hears: FastStream subscribers, with our delivery rules around the handlers.
+
+Built in a factory, one per service and process. Declarations come first; `attach` puts the pull loops underneath once
+the broker is connected.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from faststream import AckPolicy
+from faststream.nats import JStream, NatsRouter, PullSub
+from opentelemetry import trace
+
+from fanfuse_contracts import metrics
+from fanfuse_contracts.base import Model
+from fanfuse_contracts.enums import Stage
+from fanfuse_contracts.streams import ConsumerSpec
+from fanfuse_runtime.delivery import Delivery
+from fanfuse_runtime.guard import Guard, OnFailed
+from fanfuse_runtime.pull import PullLoop
+from fanfuse_runtime.setup import ensure_consumer
+from fanfuse_runtime.telemetry import extract, inject
+
+if TYPE_CHECKING:
+    from faststream.nats.message import NatsMessage
+
+    from fanfuse_runtime.service import Context
+
+M = TypeVar("M", bound=Model)
+R = TypeVar("R", bound=Model)
+
+_RESPOND_WORKERS = 64
+_PENDING_MSGS = 65_536
+
+
+async def _to_delivery(message: "NatsMessage") -> Delivery:
+    return Delivery(message.raw_message)
+
+
+class ServiceRouter:
+    """Declares the subscribers of one service."""
+
+    def __init__(self, stage: Stage, context: "Context") -> None:
+        self.stage = stage
+        self.faststream = NatsRouter()
+        self.consumers: list[ConsumerSpec] = []
+        self.subjects: list[str] = []
+        self._context = context
+        self._tracer = context.tracer
+        self._declared: list[tuple[ConsumerSpec, int, Any]] = []
+        self._loops: list[PullLoop] = []
+
+    def consume(
+        self, spec: ConsumerSpec, model: type[M], *, in_flight: int, on_failed: OnFailed
+    ) -> Callable[[Callable[[Delivery, M], Awaitable[None]]], Callable[[Delivery, M], Awaitable[None]]]:
+        """Handle the messages of a durable consumer, `in_flight` at a time, under the delivery rules."""
+        subscriber = self.faststream.subscriber(
+            spec.filter_subject,
+            stream=JStream(spec.stream, declare=False),
+            durable=spec.durable,
+            pull_sub=PullSub(batch_size=1),
+            ack_policy=AckPolicy.MANUAL,
+            decoder=_to_delivery,
+        )
+        self.consumers.append(spec)
+        self._declared.append((spec, in_flight, subscriber))
+
+        def decorate(handler: Callable[[Delivery, M], Awaitable[None]]) -> Callable[[Delivery, M], Awaitable[None]]:
+            context = self._context
+            guard = Guard(
+                stage=self.stage,
+                spec=spec,
+                model=model,
+                handler=handler,
+                on_failed=on_failed,
+                bus=context.bus,
+                metrics=context.metrics,
+                tracer=self._tracer,
+                span_name=f"{self.stage.value} {handler.__name__}",
+            )
+            subscriber(guard.__call__)
+            return handler
+
+        return decorate
+
+    def respond(
+        self, subject: str, model: type[M]
+    ) -> Callable[[Callable[[Delivery, M], Awaitable[R]]], Callable[[Delivery, M], Awaitable[R]]]:
+        """Answer core requests; one instance of the service answers each."""
+        subscriber = self._core_subscriber(subject, queue=self.stage.value)
+
+        def decorate(handler: Callable[[Delivery, M], Awaitable[R]]) -> Callable[[Delivery, M], Awaitable[R]]:
+            span_name = f"{self.stage.value} {handler.__name__}"
+
+            async def answer(delivery: Delivery) -> None:
+                with self._tracer.start_as_current_span(span_name, extract(delivery.headers), trace.SpanKind.SERVER):
+                    reply = await handler(delivery, model.from_json(delivery.data))
+                    await self._context.bus.nc.publish(delivery.reply, reply.to_json(), headers=inject({}))
+
+            subscriber(answer)
+            return handler
+
+        return decorate
+
+    def listen(self, subject: str) -> Callable[[Callable[[Delivery], Awaitable[None]]], Callable[..., Awaitable[None]]]:
+        """Hear core messages; every instance hears each."""
+        subscriber = self._core_subscriber(subject, queue="")
+
+        def decorate(handler: Callable[[Delivery], Awaitable[None]]) -> Callable[..., Awaitable[None]]:
+            async def hear(delivery: Delivery) -> None:
+                await handler(delivery)
+
+            subscriber(hear)
+            return handler
+
+        return decorate
+
+    def _core_subscriber(self, subject: str, queue: str) -> Any:
+        self.subjects.append(subject)
+        return self.faststream.subscriber(
+            subject,
+            queue=queue,
+            max_workers=_RESPOND_WORKERS,
+            pending_msgs_limit=_PENDING_MSGS,
+            ack_policy=AckPolicy.MANUAL,
+            no_reply=True,
+            decoder=_to_delivery,
+        )
+
+    # -- life cycle ---------------------------------------------------------------------------------------------
+
+    async def attach(self) -> None:
+        """Ensure the consumers and put a pull loop under each declared subscriber."""
+        for spec, in_flight, subscriber in self._declared:
+            await ensure_consumer(self._context.bus.js, spec)
+            loop = PullLoop(self._context.bus.nc, spec, in_flight, subscriber.process_message)
+            # FastStream starts its own fetching only where no subscription is set.
+            subscriber.subscription = loop
+            self._loops.append(loop)
+
+    async def start(self) -> None:
+        """Begin to fetch."""
+        for loop in self._loops:
+            await loop.start()
+
+    async def on_reconnect(self) -> None:
+        """Ensure the consumers again and ask anew."""
+        for spec, _, _ in self._declared:
+            await ensure_consumer(self._context.bus.js, spec)
+        for loop in self._loops:
+            await loop.on_reconnect()
+
+    async def stop_fetching(self) -> None:
+        """Take no new work."""
+        for loop in self._loops:
+            await loop.stop_fetching()
+
+    async def finish(self, timeout_s: float) -> None:
+        """Finish what is in flight."""
+        for loop in self._loops:
+            await loop.finish(timeout_s)
+
+    @property
+    def in_flight(self) -> int:
+        """Messages of work queues being handled now."""
+        return sum(loop.in_flight for loop in self._loops)
+
+    def export_in_flight(self) -> None:
+        """Set the gauge."""
+        self._context.metrics.set(metrics.IN_FLIGHT, self.in_flight, stage=self.stage.value)

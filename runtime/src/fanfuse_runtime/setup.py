@@ -1,0 +1,133 @@
+"""The one setup step: streams, consumers and buckets are created from contracts, and what exists is compared.
+
+A difference is a `SetupMismatchError` that names each field: nothing is changed in silence.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from nats.errors import NoRespondersError
+from nats.errors import TimeoutError as NatsTimeoutError
+from nats.js import JetStreamContext, api
+from nats.js.errors import BadRequestError, NotFoundError, ServiceUnavailableError
+
+from fanfuse_contracts import streams
+from fanfuse_contracts.streams import BucketSpec, ConsumerSpec, StreamSpec
+
+TRANSIENT = (NatsTimeoutError, NoRespondersError, ServiceUnavailableError)
+"""JetStream is not up yet, or has no leader: try again."""
+
+
+class SetupMismatchError(RuntimeError):
+    """A stream, consumer or bucket exists with other settings than the contract's."""
+
+    def __init__(self, what: str, differences: Iterable[str]) -> None:
+        super().__init__(
+            f"{what} exists with other settings: {'; '.join(differences)}. "
+            "Another version or deployment made it: update or delete it, then start again."
+        )
+
+
+def stream_config(spec: StreamSpec) -> api.StreamConfig:
+    """The server's configuration for a stream of the contract."""
+    return api.StreamConfig(
+        name=spec.name,
+        subjects=list(spec.subjects),
+        retention=api.RetentionPolicy(spec.retention.value),
+        storage=api.StorageType(spec.storage.value),
+        discard=api.DiscardPolicy(spec.discard.value),
+        max_msgs=spec.max_msgs or -1,
+        max_bytes=spec.max_bytes or -1,
+        max_age=spec.max_age_s or 0,
+        max_msgs_per_subject=spec.max_msgs_per_subject or -1,
+        discard_new_per_subject=spec.discard_new_per_subject,
+        duplicate_window=spec.duplicates_s,
+        allow_direct=spec.allow_direct,
+        republish=api.RePublish(src=spec.republish[0], dest=spec.republish[1]) if spec.republish else None,
+    )
+
+
+def consumer_config(spec: ConsumerSpec) -> api.ConsumerConfig:
+    """The server's configuration for a durable consumer of the contract."""
+    return api.ConsumerConfig(
+        durable_name=spec.durable,
+        filter_subject=spec.filter_subject,
+        deliver_policy=api.DeliverPolicy.ALL,
+        ack_policy=api.AckPolicy.EXPLICIT,
+        ack_wait=spec.ack_wait_s,
+        max_deliver=spec.max_deliver,
+        max_ack_pending=spec.max_ack_pending,
+        max_waiting=spec.max_waiting,
+    )
+
+
+_STREAM_FIELDS = (
+    "subjects", "retention", "storage", "discard", "max_msgs", "max_bytes", "max_age", "max_msgs_per_subject",
+    "discard_new_per_subject", "duplicate_window", "allow_direct",
+)  # fmt: skip
+_CONSUMER_FIELDS = ("filter_subject", "ack_policy", "ack_wait", "max_deliver", "max_ack_pending", "max_waiting")
+
+
+def _differences(wanted: Any, found: Any, fields: Iterable[str]) -> list[str]:
+    rows = []
+    for field in fields:
+        want, have = getattr(wanted, field), getattr(found, field)
+        if (want or None) != (have or None) and not (want == -1 and not have):
+            rows.append(f"{field} is {have!r}, should be {want!r}")
+    return rows
+
+
+async def ensure_stream(js: JetStreamContext, spec: StreamSpec) -> None:
+    """Create the stream, or compare it; raises `SetupMismatchError`."""
+    config = stream_config(spec)
+    try:
+        found = (await js.stream_info(spec.name)).config
+    except NotFoundError:
+        try:
+            await js.add_stream(config)
+        except BadRequestError:
+            # Another process created it between the two calls: compare with what it made.
+            found = (await js.stream_info(spec.name)).config
+        else:
+            return
+    rows = _differences(config, found, _STREAM_FIELDS)
+    wanted_dest = config.republish.dest if config.republish else None
+    found_dest = found.republish.dest if found.republish else None
+    if wanted_dest != found_dest:
+        rows.append(f"republish destination is {found_dest!r}, should be {wanted_dest!r}")
+    if rows:
+        raise SetupMismatchError(f"stream {spec.name}", rows)
+
+
+async def ensure_consumer(js: JetStreamContext, spec: ConsumerSpec) -> None:
+    """Create the durable consumer, or compare it; raises `SetupMismatchError`."""
+    config = consumer_config(spec)
+    try:
+        found = (await js.consumer_info(spec.stream, spec.durable)).config
+    except NotFoundError:
+        try:
+            await js.add_consumer(spec.stream, config)
+        except BadRequestError as error:
+            raise SetupMismatchError(f"consumer {spec.durable} of {spec.stream}", [str(error.description)]) from error
+        return
+    rows = _differences(config, found, _CONSUMER_FIELDS)
+    if rows:
+        raise SetupMismatchError(f"consumer {spec.durable} of {spec.stream}", rows)
+
+
+async def ensure_bucket(js: JetStreamContext, spec: BucketSpec) -> None:
+    """Create the key-value bucket if it does not exist."""
+    try:
+        await js.key_value(spec.name)
+    except NotFoundError:
+        await js.create_key_value(bucket=spec.name, history=1, max_bytes=spec.max_bytes, direct=True)
+
+
+async def ensure_topology(js: JetStreamContext) -> None:
+    """Everything the contract declares but the pools' consumers, which their workers ensure."""
+    for stream in streams.STREAMS:
+        await ensure_stream(js, stream)
+    for bucket in streams.BUCKETS:
+        await ensure_bucket(js, bucket)
+    for consumer in streams.CONSUMERS:
+        await ensure_consumer(js, consumer)
