@@ -1,0 +1,1 @@
+"""The fuser's ports, implemented on the bus."""

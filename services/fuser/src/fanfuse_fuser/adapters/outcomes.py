@@ -1,0 +1,41 @@
+"""Failures of lanes that never replied, told to health: nobody else can know of them."""
+
+from collections.abc import Sequence
+
+from fanfuse_contracts import flow, streams, subjects
+from fanfuse_contracts.enums import FailureKind
+from fanfuse_contracts.health import BackendOutcome
+from fanfuse_fuser.domain.join import LaneResult, Loss
+from fanfuse_runtime.bus import Bus, Publication
+from fanfuse_runtime.errors import BusError
+from fanfuse_runtime.logs import get_logger
+
+_log = get_logger("fuser.outcomes")
+
+
+class BusOutcomes:
+    """Publishes on `backend.outcome.<kind>.<backend>`, once per lane whoever takes the plan."""
+
+    def __init__(self, bus: Bus) -> None:
+        self._bus = bus
+
+    async def report(self, tenant: str, query_id: str, silent: Sequence[LaneResult]) -> None:
+        """The answer is out already, so a failed report must not bring its plan back."""
+        try:
+            await self._bus.publish_all([self._publication(tenant, query_id, result) for result in silent])
+        except BusError as error:
+            _log.warning("fuser.outcome_not_reported", error=str(error))
+
+    def _publication(self, tenant: str, query_id: str, result: LaneResult) -> Publication:
+        lane = result.lane
+        no_worker = result.loss is Loss.NO_WORKER
+        outcome = BackendOutcome(
+            kind=lane.kind,
+            backend=lane.backend,
+            ok=False,
+            failure=FailureKind.UNAVAILABLE if no_worker else FailureKind.TIMEOUT,
+            source=self._bus.instance,
+            message=f"no worker of pool {lane.pool} is alive" if no_worker else "no reply within the budget",
+        )
+        message_id = streams.message_id(tenant, query_id, "outcome", lane.name)
+        return Publication(flow.OUTCOME, subjects.backend_outcome(lane.kind, lane.backend), outcome, message_id)

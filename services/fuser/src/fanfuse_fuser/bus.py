@@ -1,0 +1,47 @@
+"""What the fuser hears: plans and cancellations. Parse, hand to the fuser, nothing else."""
+
+from pydantic import ValidationError
+
+from fanfuse_contracts import subjects
+from fanfuse_contracts.plan import QueryPlanned, Rejection
+from fanfuse_contracts.streams import FUSER_CONSUMER
+from fanfuse_fuser.fuser import Fuser
+from fanfuse_fuser.settings import FuserSettings
+from fanfuse_runtime.answers import publish_refusal
+from fanfuse_runtime.delivery import Delivery
+from fanfuse_runtime.errors import BusError, RetryError
+from fanfuse_runtime.router import ServiceRouter
+from fanfuse_runtime.service import Context
+
+
+def register(router: ServiceRouter, context: Context, fuser: Fuser, settings: FuserSettings) -> None:
+    """Declare the subscribers."""
+
+    async def refuse(delivery: Delivery, rejection: Rejection) -> None:
+        submitted_ns = _submitted_ns(delivery)
+        await publish_refusal(context.bus, context.metrics, delivery.tenant, delivery.query_id, rejection, submitted_ns)
+
+    @router.consume(FUSER_CONSUMER, QueryPlanned, in_flight=settings.in_flight, on_failed=refuse)
+    async def on_query_planned(delivery: Delivery, planned: QueryPlanned) -> None:
+        """Join the plan and store its answer."""
+        try:
+            await fuser.answer(_of_subject(planned, delivery))
+        except BusError as error:
+            raise RetryError(str(error)) from error
+
+    @router.listen(subjects.QUERY_CANCELLED)
+    async def on_query_cancelled(delivery: Delivery) -> None:
+        """Stop waiting for a query."""
+        fuser.cancel(delivery.tenant, delivery.query_id)
+
+
+def _of_subject(planned: QueryPlanned, delivery: Delivery) -> QueryPlanned:
+    """Who asked comes from the subject, never from the payload."""
+    return planned.model_copy(update={"tenant": delivery.tenant, "query_id": delivery.query_id})
+
+
+def _submitted_ns(delivery: Delivery) -> int:
+    try:
+        return QueryPlanned.from_json(delivery.data).submitted_ns
+    except ValidationError:
+        return delivery.stored_ns

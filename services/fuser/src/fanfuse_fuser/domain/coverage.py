@@ -1,0 +1,117 @@
+"""What an answer rests on: lane results and skipped lanes in, a report of every wired lane and the status out.
+
+An answer to which no lane contributed is never a success.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from fanfuse_contracts.answer import LaneReport
+from fanfuse_contracts.enums import FailureKind, LaneOutcome, Status
+from fanfuse_contracts.plan import SkippedLane
+from fanfuse_contracts.retrieval import LaneReply
+from fanfuse_fuser.domain.fusion import RankedList
+from fanfuse_fuser.domain.join import LaneResult, Loss
+
+REPLIED_WELL = frozenset({LaneOutcome.ANSWERED, LaneOutcome.EMPTY, LaneOutcome.CUT})
+"""The engine was asked and gave what it has."""
+_INCOMPLETE = frozenset({LaneOutcome.FAILED, LaneOutcome.LATE, LaneOutcome.CUT, LaneOutcome.SKIPPED_UNHEALTHY})
+
+_LOST: dict[Loss, tuple[FailureKind | None, str]] = {
+    Loss.NEVER_REPLIED: (FailureKind.TIMEOUT, "no reply within the budget"),
+    Loss.NO_WORKER: (FailureKind.UNAVAILABLE, "no_worker: no worker of the pool is alive"),
+    Loss.LATE: (None, "the reply came after the hits were fused"),
+    Loss.WRONG_SOURCE: (FailureKind.CONFIG, "the reply names another source than the plan"),
+    Loss.WRONG_DIGEST: (FailureKind.UNSUPPORTED_FILTER, "the reply does not attest the filter"),
+    Loss.UNDECODABLE: (FailureKind.CONFIG, "the reply could not be decoded"),
+    Loss.CANCELLED: (None, "the query was cancelled before a reply came"),
+}
+
+
+def ranked_lists(results: Iterable[LaneResult]) -> list[RankedList]:
+    """The lists that may be fused, in the plan's order."""
+    return [
+        RankedList(result.lane, result.reply.hits)
+        for result in results
+        if result.reply is not None and outcome_of(result) in {LaneOutcome.ANSWERED, LaneOutcome.CUT}
+    ]
+
+
+def outcome_of(result: LaneResult) -> LaneOutcome:
+    """What became of a lane of the plan."""
+    if result.reply is None:
+        return LaneOutcome.LATE if result.loss is Loss.LATE else LaneOutcome.FAILED
+    if result.reply.outcome is LaneOutcome.ANSWERED and not result.reply.hits:
+        return LaneOutcome.EMPTY
+    return result.reply.outcome
+
+
+def lane_reports(results: Sequence[LaneResult], skipped: Sequence[SkippedLane]) -> tuple[LaneReport, ...]:
+    """Every wired lane: those of the plan in its order, then the skipped ones."""
+    return (*map(_report, results), *map(_report_of_skipped, skipped))
+
+
+def status_of(reports: Sequence[LaneReport], *, only_time_was_lost: bool) -> Status:
+    """Status of an answer. `only_time_was_lost`: no lane is known to have failed but for the end of the budget."""
+    replied = {(report.corpus, report.lane) for report in reports if report.outcome in REPLIED_WELL}
+    if not replied:
+        return Status.EXPIRED if only_time_was_lost else Status.FAILED
+    corpora = {corpus for corpus, _ in replied}
+    if any(_leaves_a_gap(report, corpora) for report in reports):
+        return Status.PARTIAL
+    return Status.COMPLETE
+
+
+def only_time_was_lost(results: Sequence[LaneResult]) -> bool:
+    """True if every lane of the plan was lost to the clock: none failed, none is without a worker."""
+    return all(_out_of_time(result) for result in results)
+
+
+def _leaves_a_gap(report: LaneReport, corpora_that_answered: set[str]) -> bool:
+    if report.outcome is LaneOutcome.SKIPPED_FILTER:
+        return report.corpus not in corpora_that_answered
+    return report.outcome in _INCOMPLETE
+
+
+def _out_of_time(result: LaneResult) -> bool:
+    if result.reply is None:
+        return result.loss in {Loss.NEVER_REPLIED, Loss.LATE}
+    failure = result.reply.failure
+    return result.reply.outcome is LaneOutcome.FAILED and failure is not None and failure.kind is FailureKind.EXPIRED
+
+
+def _report(result: LaneResult) -> LaneReport:
+    lane, reply, outcome = result.lane, result.reply, outcome_of(result)
+    failure, reason = _why(reply) if reply else _LOST[result.loss or Loss.NEVER_REPLIED]
+    return LaneReport(
+        lane=lane.name,
+        corpus=lane.corpus,
+        kind=lane.kind,
+        backend=lane.backend,
+        outcome=outcome,
+        hits=len(reply.hits) if reply and outcome is not LaneOutcome.FAILED else 0,
+        weight=lane.weight,
+        failure=failure,
+        reason=reason,
+        elapsed_ms=reply.elapsed_ms if reply else None,
+        waited_ms=result.waited_ms,
+    )
+
+
+def _why(reply: LaneReply) -> tuple[FailureKind | None, str]:
+    if reply.outcome is LaneOutcome.FAILED:
+        if reply.failure is None:
+            return FailureKind.UNAVAILABLE, "the worker gave no reason"
+        return reply.failure.kind, reply.failure.message
+    if reply.dropped_hits:
+        return None, f"{reply.dropped_hits} hits dropped: no chunk id, or a score that is not finite"
+    return None, ""
+
+
+def _report_of_skipped(skipped: SkippedLane) -> LaneReport:
+    return LaneReport(
+        corpus=skipped.corpus,
+        kind=skipped.kind,
+        backend=skipped.backend,
+        outcome=skipped.outcome,
+        reason=skipped.reason,
+    )

@@ -1,0 +1,156 @@
+"""The join of one plan: replies and the moments they came in, what each lane gave or why it gave nothing out.
+
+Completion is by lane name, never by count; the first valid reply of a lane wins. Knows no clock: times are arguments,
+in milliseconds since the plan arrived.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from fanfuse_contracts.enums import LaneOutcome
+from fanfuse_contracts.plan import Lane, QueryPlanned
+from fanfuse_contracts.retrieval import LaneReply
+
+_REPLIED = frozenset({LaneOutcome.ANSWERED, LaneOutcome.EMPTY, LaneOutcome.CUT, LaneOutcome.FAILED})
+
+
+class Verdict(StrEnum):
+    """What was done with one reply."""
+
+    ACCEPTED = "accepted"
+    DUPLICATE = "duplicate"
+    LATE = "late"
+    UNKNOWN_LANE = "unknown_lane"
+    WRONG_SOURCE = "wrong_source"
+    WRONG_DIGEST = "wrong_digest"
+    UNDECODABLE = "undecodable"
+
+
+class Loss(StrEnum):
+    """Why a lane of the plan has no reply to fuse."""
+
+    NEVER_REPLIED = "never_replied"
+    NO_WORKER = "no_worker"
+    LATE = "late"
+    WRONG_SOURCE = "wrong_source"
+    WRONG_DIGEST = "wrong_digest"
+    UNDECODABLE = "undecodable"
+    CANCELLED = "cancelled"
+
+
+_LOSS_OF = {
+    Verdict.WRONG_SOURCE: Loss.WRONG_SOURCE,
+    Verdict.WRONG_DIGEST: Loss.WRONG_DIGEST,
+    Verdict.UNDECODABLE: Loss.UNDECODABLE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LaneResult:
+    """One lane of the plan when the join is over: a valid reply, or the loss."""
+
+    lane: Lane
+    reply: LaneReply | None = None
+    loss: Loss | None = None
+    waited_ms: float | None = None
+    """When the reply came; None without one."""
+
+
+class Join:
+    """State of one plan. Not for several threads."""
+
+    def __init__(self, planned: QueryPlanned) -> None:
+        self._tenant, self._query_id = planned.tenant, planned.query_id
+        self._lanes = {lane.name: lane for lane in planned.plan.lanes}
+        self._replies: dict[str, tuple[LaneReply, float]] = {}
+        self._losses: dict[str, Loss] = {}
+        self._late: dict[str, float] = {}
+        self._closed = False
+        self._cancelled = False
+        self.duplicates = 0
+        """Replies of a lane that had one already."""
+        self.rejected = 0
+        """Replies that may not be fused: unknown lane, wrong source or filter digest, undecodable."""
+
+    def done(self) -> bool:
+        """True when waiting longer can bring nothing."""
+        return self._cancelled or not self.waiting()
+
+    def cancelled(self) -> bool:
+        """True once the caller no longer waits."""
+        return self._cancelled
+
+    def waiting(self) -> list[Lane]:
+        """Lanes whose reply may still come, in the plan's order."""
+        return [lane for name, lane in self._lanes.items() if name not in self._replies and name not in self._losses]
+
+    def knows(self, lane: str) -> bool:
+        """True if a reply of this lane would be a duplicate."""
+        return lane in self._replies or lane in self._late
+
+    def offer(self, reply: LaneReply, at_ms: float) -> Verdict:
+        """Take one reply. A lane that was given up, or spoiled by a bad reply, still takes a valid one."""
+        if self.knows(reply.lane):
+            return self.repeat()
+        verdict = self._check(reply)
+        if verdict is not Verdict.ACCEPTED:
+            return self.refuse(reply.lane, verdict)
+        if self._closed:
+            self._late[reply.lane] = at_ms
+            return Verdict.LATE
+        self._replies[reply.lane] = (reply, at_ms)
+        return Verdict.ACCEPTED
+
+    def repeat(self) -> Verdict:
+        """Count one more reply of a lane that has one."""
+        self.duplicates += 1
+        return Verdict.DUPLICATE
+
+    def refuse(self, lane: str, verdict: Verdict) -> Verdict:
+        """Count a reply that may not be fused; its lane is not waited for, as the worker has had its say."""
+        self.rejected += 1
+        if lane in self._lanes and not self.knows(lane) and (loss := _LOSS_OF.get(verdict)):
+            self._losses[lane] = loss
+        return verdict
+
+    def give_up(self, lanes: Iterable[str]) -> None:
+        """Stop waiting for lanes that no worker serves."""
+        for name in lanes:
+            if name not in self._replies:
+                self._losses.setdefault(name, Loss.NO_WORKER)
+
+    def cancel(self) -> None:
+        """The caller no longer waits."""
+        self._cancelled = True
+
+    def close(self) -> None:
+        """No reply that comes from now on is fused: it is late."""
+        self._closed = True
+
+    def results(self) -> tuple[LaneResult, ...]:
+        """Every lane, in the plan's order, whatever the order of arrival."""
+        return tuple(self._result(name, lane) for name, lane in self._lanes.items())
+
+    def _result(self, name: str, lane: Lane) -> LaneResult:
+        if name in self._replies:
+            reply, at_ms = self._replies[name]
+            return LaneResult(lane, reply, waited_ms=at_ms)
+        if name in self._late:
+            return LaneResult(lane, loss=Loss.LATE, waited_ms=self._late[name])
+        never = Loss.CANCELLED if self._cancelled else Loss.NEVER_REPLIED
+        return LaneResult(lane, loss=self._losses.get(name, never))
+
+    def _check(self, reply: LaneReply) -> Verdict:
+        lane = self._lanes.get(reply.lane)
+        if lane is None:
+            return Verdict.UNKNOWN_LANE
+        source = (reply.tenant, reply.query_id, reply.corpus, reply.kind, reply.backend)
+        if source != (self._tenant, self._query_id, lane.corpus, lane.kind, lane.backend):
+            return Verdict.WRONG_SOURCE
+        if reply.outcome not in _REPLIED:
+            return Verdict.UNDECODABLE
+        # A failure applied no filter, so it has none to attest.
+        if reply.outcome is not LaneOutcome.FAILED and reply.filter_digest != lane.filter_digest:
+            return Verdict.WRONG_DIGEST
+        return Verdict.ACCEPTED

@@ -1,0 +1,168 @@
+"""One plan from its arrival to its answer: listen, read what is stored, wait, fuse, fetch texts, assemble.
+
+In: a plan and the ports. Out: the answer, and the lanes that kept silent. Publishes nothing, decides nothing the
+domain can decide, and always leaves its subscription.
+"""
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+
+from fanfuse_contracts.answer import Answer
+from fanfuse_contracts.plan import QueryPlanned
+from fanfuse_contracts.retrieval import ChunksReply, ChunkText, LaneReply
+from fanfuse_fuser.domain import budget
+from fanfuse_fuser.domain.assembly import EMPTY_PAGE, Joined, assemble, lanes_to_report
+from fanfuse_fuser.domain.coverage import ranked_lists
+from fanfuse_fuser.domain.fusion import Fused, fuse
+from fanfuse_fuser.domain.join import Join, LaneResult, Verdict
+from fanfuse_fuser.domain.page import NO_TEXTS, Identity, Page, Texts, page_of, wanted_texts
+from fanfuse_fuser.ports import Clock, Pools, RawReply, Replies, TextSource
+
+REREAD_AFTER_S = 0.05
+"""A follower of a cluster may serve the first read stale; 50 ms later none was."""
+LOOK_AT_POOLS_EVERY_S = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """The ports a join works with."""
+
+    replies: Replies
+    texts: TextSource
+    pools: Pools
+    clock: Clock
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The answer, and the lanes whose backends are to be told on."""
+
+    answer: Answer
+    silent: tuple[LaneResult, ...]
+
+
+class PlanRun:
+    """The life of one plan in this process."""
+
+    def __init__(self, planned: QueryPlanned, world: World) -> None:
+        self._planned = planned
+        self._world = world
+        self._join = Join(planned)
+        self._over = asyncio.Event()
+        self._arrived_ms = self._elapsed_ms()
+
+    def cancel(self) -> None:
+        """The caller no longer waits: answer at once."""
+        self._join.cancel()
+        self._over.set()
+
+    async def run(self) -> Outcome:
+        """Join, fuse and fetch, within the budget."""
+        planned = self._planned
+        async with self._world.replies.listening(planned.tenant, planned.query_id, self._hear):
+            await self._collect()
+            self._join.close()
+            waited_ms = self._elapsed_ms() - self._arrived_ms
+            page, total = EMPTY_PAGE, 0
+            if not self._join.cancelled():
+                fused = fuse(ranked_lists(self._join.results()))
+                page, total = await self._page(fused), len(fused)
+            return self._outcome(page, total, waited_ms)
+
+    def _outcome(self, page: Page, total: int, waited_ms: float) -> Outcome:
+        # Results are read last, so that replies heard during the text fetch count as late.
+        join = self._join
+        joined = Joined(join.results(), total, join.rejected, join.cancelled())
+        if join.cancelled():
+            page = EMPTY_PAGE
+        answer = assemble(self._planned, joined, page, arrived_ms=self._arrived_ms, elapsed_ms=self._elapsed_ms())
+        return Outcome(answer, () if join.cancelled() else lanes_to_report(joined.results, waited_ms))
+
+    # -- replies ------------------------------------------------------------------------------------------------
+
+    async def _collect(self) -> None:
+        await self._read_stored()
+        await self._wait(REREAD_AFTER_S)
+        if self._join.done():
+            return
+        await self._read_stored()
+        self._give_up_absent()
+        while not self._join.done() and self._left_s() > 0:
+            await self._wait(LOOK_AT_POOLS_EVERY_S)
+            self._give_up_absent()
+
+    def _give_up_absent(self) -> None:
+        pools = self._world.pools
+        self._join.give_up(lane.name for lane in self._join.waiting() if pools.absent(lane.kind, lane.pool))
+
+    async def _read_stored(self) -> None:
+        # With the budget over, a plan taken over from a dead fuser is still answered from what is stored.
+        timeout_s = max(self._left_s(), REREAD_AFTER_S)
+        for raw in await self._world.replies.stored(self._planned.tenant, self._planned.query_id, timeout_s):
+            self._hear(raw)
+
+    async def _wait(self, at_most_s: float) -> None:
+        timeout_s = min(at_most_s, self._left_s())
+        if timeout_s <= 0 or self._join.done():
+            return
+        try:
+            await asyncio.wait_for(self._over.wait(), timeout_s)
+        except TimeoutError:
+            return
+
+    def _hear(self, raw: RawReply) -> None:
+        if self._join.knows(raw.lane):
+            self._join.repeat()
+            return
+        try:
+            reply = LaneReply.from_json(raw.data)
+        except ValidationError:
+            self._join.refuse(raw.lane, Verdict.UNDECODABLE)
+        else:
+            self._offer(raw.lane, reply)
+        if self._join.done():
+            self._over.set()
+
+    def _offer(self, lane: str, reply: LaneReply) -> None:
+        if reply.lane == lane:
+            self._join.offer(reply, max(0.0, self._elapsed_ms() - self._arrived_ms))
+        else:
+            self._join.refuse(lane, Verdict.WRONG_SOURCE)
+
+    # -- texts --------------------------------------------------------------------------------------------------
+
+    async def _page(self, fused: list[Fused]) -> Page:
+        query = self._planned.query
+        texts = await self._texts(fused) if query.include_text else None
+        return page_of(fused, query.offset, query.top_k, texts)
+
+    async def _texts(self, fused: list[Fused]) -> Texts:
+        query = self._planned.query
+        timeout_s = budget.left_to_fetch_ms(self._elapsed_ms(), query.budget_ms) / 1e3
+        wanted = wanted_texts(fused, query.offset, query.top_k)
+        if timeout_s <= 0 or not wanted:
+            return NO_TEXTS
+        fetches = (self._world.texts.fetch(self._planned.tenant, c, ids, timeout_s) for c, ids in wanted.items())
+        return _merge(zip(wanted, await asyncio.gather(*fetches), strict=True))
+
+    # -- time ---------------------------------------------------------------------------------------------------
+
+    def _elapsed_ms(self) -> float:
+        return self._world.clock.elapsed_ms(self._planned.submitted_ns)
+
+    def _left_s(self) -> float:
+        query = self._planned.query
+        return budget.left_to_wait_ms(self._elapsed_ms(), query.budget_ms, include_text=query.include_text) / 1e3
+
+
+def _merge(replies: Iterable[tuple[str, ChunksReply | None]]) -> Texts:
+    known: dict[Identity, ChunkText] = {}
+    gone: set[Identity] = set()
+    for corpus, reply in replies:
+        if reply is not None:
+            known.update({(corpus, chunk.chunk_id): chunk for chunk in reply.chunks})
+            gone.update((corpus, chunk_id) for chunk_id in reply.gone)
+    return Texts(known, gone)

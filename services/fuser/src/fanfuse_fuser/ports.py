@@ -1,0 +1,68 @@
+"""What the fuser needs of the world around it; adapters/ implements it on the bus, tests in memory."""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import NamedTuple, Protocol
+
+from fanfuse_contracts.answer import Answer
+from fanfuse_contracts.enums import Kind
+from fanfuse_contracts.retrieval import ChunksReply
+from fanfuse_fuser.domain.join import LaneResult
+
+
+class RawReply(NamedTuple):
+    """One lane reply as it came: the lane by its subject, and the body."""
+
+    lane: str
+    data: bytes
+
+
+class Replies(Protocol):
+    """Where lane replies come from."""
+
+    def listening(
+        self, tenant: str, query_id: str, on_reply: Callable[[RawReply], None]
+    ) -> AbstractAsyncContextManager[None]:
+        """Inside the block every reply stored from now on is heard; always left silent again."""
+
+    async def stored(self, tenant: str, query_id: str, timeout_s: float) -> Sequence[RawReply]:
+        """Every reply stored so far, oldest first; empty where the store cannot be read in time."""
+
+
+class TextSource(Protocol):
+    """Where the texts of the winners come from."""
+
+    async def fetch(self, tenant: str, corpus: str, chunk_ids: Sequence[str], timeout_s: float) -> ChunksReply | None:
+        """The texts of some chunks of one corpus; None where nobody answers in time."""
+
+
+class Pools(Protocol):
+    """Who is alive."""
+
+    def absent(self, kind: Kind, pool: str) -> bool:
+        """True if no worker of this pool is known to live."""
+
+
+class Clock(Protocol):
+    """Broker time."""
+
+    def elapsed_ms(self, submitted_ns: int) -> float:
+        """Milliseconds since the broker stored a message."""
+
+
+class Answers(Protocol):
+    """Where the one answer goes."""
+
+    @property
+    def max_bytes(self) -> int:
+        """Largest answer that can be stored."""
+
+    async def publish(self, answer: Answer) -> bool:
+        """Store the answer; False if another was stored first."""
+
+
+class Outcomes(Protocol):
+    """Who wants to know of lanes that never replied."""
+
+    async def report(self, tenant: str, query_id: str, silent: Sequence[LaneResult]) -> None:
+        """Hold each lane's silence against its backend; a report that cannot be sent is only logged."""

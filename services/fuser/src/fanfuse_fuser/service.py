@@ -1,0 +1,23 @@
+"""The fuser's manifest: its ports on this process's bus, its subscribers."""
+
+from fanfuse_contracts.enums import Stage
+from fanfuse_fuser import bus
+from fanfuse_fuser.adapters.answers import BusAnswers
+from fanfuse_fuser.adapters.outcomes import BusOutcomes
+from fanfuse_fuser.adapters.replies import BusReplies
+from fanfuse_fuser.adapters.texts import BusTexts
+from fanfuse_fuser.fuser import Fuser
+from fanfuse_fuser.joining import World
+from fanfuse_fuser.settings import FuserSettings
+from fanfuse_runtime.router import ServiceRouter
+from fanfuse_runtime.service import Context, Service
+
+
+def build(context: Context) -> Service:
+    """One fuser in one process."""
+    world = World(BusReplies(context.bus), BusTexts(context.bus), context.pools, context.bus)
+    answers = BusAnswers(context.bus, context.metrics)
+    fuser = Fuser(world, answers, BusOutcomes(context.bus), context.metrics)
+    router = ServiceRouter(Stage.FUSER, context)
+    bus.register(router, context, fuser, FuserSettings())
+    return Service(stage=Stage.FUSER, router=router)
