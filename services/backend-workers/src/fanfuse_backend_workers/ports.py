@@ -50,10 +50,14 @@ class EngineHit:
 
 @dataclass(frozen=True, slots=True)
 class EngineResult:
-    """Hits, best first; `cut` names why the list is shorter than what matches (a bound, a timeout), else None."""
+    """Hits, best first; `cut` names why the list is shorter than what matches (a bound, a timeout), else None.
+
+    `dropped` counts hits refused before ranking: no chunk id, or a score that is not finite.
+    """
 
     hits: tuple[EngineHit, ...]
     cut: str | None = None
+    dropped: int = 0
 
 
 class SearchEngine(Protocol):
