@@ -1,0 +1,66 @@
+"""Turns a planned query into messages with their subjects and ids.
+
+In: the classified event and the plan. Out: publications. Ids depend on tenant, query and lane only, so that a second
+delivery never sends anything twice.
+"""
+
+from fanfuse_contracts import flow, streams, subjects
+from fanfuse_contracts.classification import QueryClassified
+from fanfuse_contracts.enums import Stage
+from fanfuse_contracts.operations import RouteAudited
+from fanfuse_contracts.plan import Plan, QueryPlanned, Rejection
+from fanfuse_contracts.query import Hop
+from fanfuse_corpus_router.domain.planning import PlannedQuery
+from fanfuse_runtime.bus import Publication
+
+_STAGE = Stage.CORPUS_ROUTER.value
+
+
+def commands(planned: PlannedQuery) -> tuple[Publication, ...]:
+    """One command per lane, each to the pool of its lane."""
+    return tuple(
+        Publication(
+            flow.RETRIEVE,
+            subjects.retrieve(lane.kind, lane.pool, command.tenant, command.corpus),
+            command,
+            streams.message_id(command.tenant, command.query_id, _STAGE, command.lane, command.attempt),
+        )
+        for lane, command in zip(planned.plan.lanes, planned.commands, strict=True)
+    )
+
+
+def plan(event: QueryClassified, planned: Plan, hop: Hop) -> Publication:
+    """The order to join, for the fuser."""
+    message = QueryPlanned(
+        tenant=event.tenant,
+        query_id=event.query_id,
+        query=event.query,
+        submitted_ns=event.submitted_ns,
+        hops=(*event.hops, hop),
+        classification=event.classification,
+        plan=planned,
+    )
+    return Publication(
+        flow.PLANNED,
+        subjects.query_planned(event.tenant, event.query_id),
+        message,
+        streams.message_id(event.tenant, event.query_id, _STAGE),
+    )
+
+
+def audit(event: QueryClassified, outcome: Plan | Rejection) -> Publication:
+    """The decision, for operators."""
+    message = RouteAudited(
+        tenant=event.tenant,
+        query_id=event.query_id,
+        principal=event.query.principal.id if event.query.principal is not None else None,
+        plan=outcome if isinstance(outcome, Plan) else None,
+        rejection=outcome if isinstance(outcome, Rejection) else None,
+        submitted_ns=event.submitted_ns,
+    )
+    return Publication(
+        flow.AUDITED,
+        subjects.audit(event.tenant),
+        message,
+        streams.message_id(event.tenant, event.query_id, _STAGE),
+    )

@@ -1,0 +1,124 @@
+"""What this service hears and says: `query.classified` → commands, plan and audit, or an answer that refuses.
+
+The order is: commands first, then the plan. A plan is stored once (its message id), but a redelivery may compute
+another one, because health or the registry changed meanwhile. Whichever plan is stored, each of its commands was stored
+before; a lane's name depends on the lane alone, so one name never stands for two lanes; replies to the command of a
+plan that lost are unknown to the fuser, which counts them. So no planned lane waits for a command that was never sent.
+"""
+
+from pydantic import ValidationError
+
+from fanfuse_contracts import metrics, streams, subjects
+from fanfuse_contracts.classification import QueryClassified
+from fanfuse_contracts.config import RoutingConfig
+from fanfuse_contracts.enums import Stage
+from fanfuse_contracts.plan import DecideReply, Rejection
+from fanfuse_contracts.query import Hop
+from fanfuse_contracts.tokens import InvalidTokenError
+from fanfuse_corpus_router.adapters import narration, outbox
+from fanfuse_corpus_router.adapters.snapshot import snapshot
+from fanfuse_corpus_router.domain import rejections
+from fanfuse_corpus_router.domain.planning import PlannedQuery, plan_in_time, plan_query
+from fanfuse_corpus_router.ports import Backends, Corpora, Pools
+from fanfuse_runtime.answers import publish_refusal
+from fanfuse_runtime.bus import Bus, Publication
+from fanfuse_runtime.delivery import Delivery
+from fanfuse_runtime.errors import PublishRefusedError, TooLargeError
+from fanfuse_runtime.logs import get_logger
+from fanfuse_runtime.router import ServiceRouter
+from fanfuse_runtime.service import Context
+
+_log = get_logger("corpus-router")
+
+
+class RouterHandlers:
+    """The handlers, with what they need."""
+
+    def __init__(self, context: Context) -> None:
+        self._bus: Bus = context.bus
+        self._corpora: Corpora = context.corpora
+        self._backends: Backends = context.backends
+        self._pools: Pools = context.pools
+        self._routing: RoutingConfig = context.config.retrieval.routing
+        self._metrics = context.metrics
+        self._tracer = context.tracer
+
+    async def on_query_classified(self, delivery: Delivery, message: QueryClassified) -> None:
+        """Plan the query; tenant and id are those of the subject."""
+        event = message.model_copy(update={"tenant": delivery.tenant, "query_id": delivery.query_id})
+        started_ns = self._bus.now_ns()
+        with self._tracer.start_as_current_span(narration.SPAN) as span:
+            cards = self._corpora.of_tenant(event.tenant)
+            facts = snapshot(cards, self._backends, self._pools)
+            remaining_ms = self._bus.remaining_ms(event.submitted_ns, event.query.budget_ms)
+            outcome = plan_in_time(event, remaining_ms, cards, facts, self._routing)
+            decision = outcome if isinstance(outcome, Rejection) else outcome.plan
+            said = narration.attributes(decision, self._bus.elapsed_ms(started_ns))
+            span.set_attributes(said)
+            _log.info(narration.EVENT, **said)
+            await self._tell(event, outcome, started_ns)
+
+    async def _tell(self, event: QueryClassified, outcome: PlannedQuery | Rejection, started_ns: int) -> None:
+        if isinstance(outcome, Rejection):
+            await self._refuse(event, outcome)
+            return
+        try:
+            await self._publish(*outbox.commands(outcome))
+            await self._publish(outbox.plan(event, outcome.plan, self._hop(event, started_ns)))
+        except PublishRefusedError:
+            await self._refuse(event, rejections.overloaded())
+        except TooLargeError as error:
+            await self._refuse(event, rejections.too_large(str(error)))
+        else:
+            await self._publish(outbox.audit(event, outcome.plan))
+
+    async def _publish(self, *publications: Publication) -> None:
+        for stored in await self._bus.publish_all(publications):
+            if stored.duplicate:
+                self._metrics.inc(metrics.DUPLICATES_TOTAL, stage=Stage.CORPUS_ROUTER.value)
+
+    async def _refuse(self, event: QueryClassified, rejection: Rejection) -> None:
+        await publish_refusal(self._bus, self._metrics, event.tenant, event.query_id, rejection, event.submitted_ns)
+        await self._publish(outbox.audit(event, rejection))
+
+    def _hop(self, event: QueryClassified, started_ns: int) -> Hop:
+        return Hop(
+            stage=Stage.CORPUS_ROUTER,
+            at_ms=self._bus.elapsed_ms(event.submitted_ns),
+            took_ms=self._bus.elapsed_ms(started_ns),
+        )
+
+    async def on_route_decide(self, delivery: Delivery, message: QueryClassified) -> DecideReply:
+        """The same plan as in the flow, told and not carried out."""
+        event = message.model_copy(update={"tenant": subjects.parse_tenant(delivery.subject)})
+        cards = self._corpora.of_tenant(event.tenant)
+        outcome = plan_query(event, cards, snapshot(cards, self._backends, self._pools), self._routing)
+        return DecideReply(
+            classification=event.classification,
+            plan=outcome.plan if isinstance(outcome, PlannedQuery) else None,
+            rejection=outcome if isinstance(outcome, Rejection) else None,
+        )
+
+    async def on_failed(self, delivery: Delivery, rejection: Rejection) -> None:
+        """Answer the query of a message that no retry can help; the runtime keeps the message as a dead letter."""
+        try:
+            tenant, query_id = delivery.tenant, delivery.query_id
+        except InvalidTokenError:
+            return  # not the subject of a query: there is nobody to answer
+        await publish_refusal(self._bus, self._metrics, tenant, query_id, rejection, _submitted_ns(delivery))
+
+
+def _submitted_ns(delivery: Delivery) -> int:
+    """Start of the budget, 0 where the body cannot be read."""
+    try:
+        return QueryClassified.from_json(delivery.data).submitted_ns
+    except ValidationError:
+        return 0
+
+
+def declare(router: ServiceRouter, handlers: RouterHandlers, in_flight: int) -> None:
+    """Say what this service hears."""
+    router.consume(streams.ROUTER_CONSUMER, QueryClassified, in_flight=in_flight, on_failed=handlers.on_failed)(
+        handlers.on_query_classified
+    )
+    router.respond(subjects.ROUTE_DECIDE, QueryClassified)(handlers.on_route_decide)

@@ -1,0 +1,38 @@
+"""How much each kind of backend counts for each shape of query.
+
+In: a shape. Out: factors on the wirings' own weights. The table is the project's default, stated in its README.
+"""
+
+from types import MappingProxyType
+from typing import Final
+
+from fanfuse_contracts.corpus import Wiring
+from fanfuse_contracts.enums import Kind, Shape
+from fanfuse_contracts.plan import Weights
+
+MAX_WEIGHT: Final = 1e6
+"""No lane counts more: sums of contributions stay finite whatever a card says."""
+
+BIAS: Final = MappingProxyType(
+    {
+        Shape.KEYWORD_HEAVY: Weights(vector=0.3, keyword=1.5, graph=0.5),
+        Shape.SEMANTIC: Weights(vector=1.5, keyword=1.0, graph=0.8),
+        Shape.ENTITY_RICH: Weights(vector=1.0, keyword=1.2, graph=1.8),
+        Shape.MIXED: Weights(vector=1.0, keyword=1.0, graph=1.0),
+    }
+)
+
+
+def biased_weight(shape: Shape, wiring: Wiring) -> float:
+    """The wiring's weight × the shape's bias; 0 switches the lane off."""
+    return min(wiring.weight * BIAS[shape].of(wiring.kind), MAX_WEIGHT) + 0.0  # -0.0 becomes 0.0
+
+
+def kind_weights(shape: Shape, wirings: tuple[Wiring, ...]) -> Weights:
+    """Weights per kind for one corpus: that of the strongest wiring, or the plain bias where none is wired."""
+
+    def of(kind: Kind) -> float:
+        wired = [biased_weight(shape, wiring) for wiring in wirings if wiring.kind is kind]
+        return max(wired, default=BIAS[shape].of(kind))
+
+    return Weights(vector=of(Kind.VECTOR), keyword=of(Kind.KEYWORD), graph=of(Kind.GRAPH))

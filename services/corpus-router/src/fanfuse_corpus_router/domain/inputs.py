@@ -1,0 +1,82 @@
+"""What a lane has to search with.
+
+In: the query, what the classifier found in it, and a corpus's card. Out: the lane's input, or why there is none. A
+vector of another model or size never stands in for a fitting one.
+"""
+
+from dataclasses import dataclass
+
+from fanfuse_contracts import limits
+from fanfuse_contracts.classification import QueryShape
+from fanfuse_contracts.corpus import CorpusCard, EmbedderSpec
+from fanfuse_contracts.enums import Kind
+from fanfuse_contracts.query import QueryVector, SubmittedQuery
+from fanfuse_corpus_router.domain.languages import language_problem
+
+
+@dataclass(frozen=True, slots=True)
+class LaneInput:
+    """The searchable part of a command."""
+
+    text: str
+    identifiers: tuple[str, ...] = ()
+    vector: tuple[float, ...] | None = None
+    seeds: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NoInput:
+    """There is nothing to search with."""
+
+    reason: str
+
+
+def lane_input(kind: Kind, card: CorpusCard, query: SubmittedQuery, classification: QueryShape) -> LaneInput | NoInput:
+    """The input of a lane of this kind on this corpus."""
+    match kind:
+        case Kind.VECTOR:
+            return vector_input(card.embedder, query, classification)
+        case Kind.KEYWORD:
+            return keyword_input(query, classification)
+        case Kind.GRAPH:
+            return graph_input(query, classification)
+
+
+def vector_input(
+    embedder: EmbedderSpec | None, query: SubmittedQuery, classification: QueryShape
+) -> LaneInput | NoInput:
+    """The caller's vector, else the hypothetical answer's, else the text for an embedder that knows its language."""
+    if embedder is None:
+        return NoInput("the corpus's card names no embedder")
+    for vector in (query.vector, query.hyde_vector):
+        if vector is not None and _fits(vector, embedder):
+            return LaneInput(query.text, vector=vector.values)
+    problem = _embedding_problem(embedder, query, classification)
+    return LaneInput(query.text) if problem is None else NoInput(problem)
+
+
+def _fits(vector: QueryVector, embedder: EmbedderSpec) -> bool:
+    return vector.model == embedder.model and len(vector.values) == embedder.dimensions
+
+
+def _embedding_problem(embedder: EmbedderSpec, query: SubmittedQuery, classification: QueryShape) -> str | None:
+    if not embedder.local:
+        return f"it needs a query vector of {embedder.model} with {embedder.dimensions} dimensions"
+    if not query.text.strip():
+        return "the query has no text to embed"
+    return language_problem(embedder.languages, classification)
+
+
+def keyword_input(query: SubmittedQuery, classification: QueryShape) -> LaneInput | NoInput:
+    """The text with the caller's expansion terms appended."""
+    text = " ".join(part for part in (query.text.strip(), *query.expansion_terms) if part.strip())
+    return LaneInput(text, identifiers=classification.identifiers) if text else NoInput("the query has no words")
+
+
+def graph_input(query: SubmittedQuery, classification: QueryShape) -> LaneInput | NoInput:
+    """The caller's seeds; without any, the entities and identifiers of the text. An empty tuple means no graph lane."""
+    found = (*classification.entities, *classification.identifiers) if query.graph_seeds is None else query.graph_seeds
+    seeds = tuple(dict.fromkeys(seed for seed in found if seed.strip()))[: limits.MAX_GRAPH_SEEDS]
+    if seeds:
+        return LaneInput(query.text, seeds=seeds)
+    return NoInput("no entity in the text to start from" if query.graph_seeds is None else "the caller gave no seeds")

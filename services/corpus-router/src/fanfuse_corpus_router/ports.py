@@ -1,0 +1,34 @@
+"""What the router needs to know from outside: corpora, health of backends, live pools.
+
+The runtime's views keep all three. They are read once per query; nothing is cached here.
+"""
+
+from typing import Protocol
+
+from fanfuse_contracts.corpus import CorpusCard
+from fanfuse_contracts.enums import Kind
+
+
+class Corpora(Protocol):
+    """Capability cards."""
+
+    def of_tenant(self, tenant: str) -> tuple[CorpusCard, ...]:
+        """Every card of the tenant; empty for an unknown one."""
+        ...
+
+
+class Backends(Protocol):
+    """Health of backends."""
+
+    @property
+    def unhealthy(self) -> frozenset[tuple[Kind, str]]:
+        """(kind, backend) that are degraded or half-open."""
+        ...
+
+
+class Pools(Protocol):
+    """Live workers."""
+
+    def absent(self, kind: Kind, pool: str) -> bool:
+        """True if no worker of this pool has been heard of lately."""
+        ...
