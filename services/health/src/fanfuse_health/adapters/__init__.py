@@ -1,0 +1,1 @@
+"""The ports of the health service, on NATS."""

@@ -1,0 +1,64 @@
+"""Messages of work-queue streams by sequence, through the stream API."""
+
+from collections.abc import Awaitable
+from typing import TypeVar
+
+from nats.errors import Error as NatsError
+from nats.js import api
+from nats.js.errors import BadRequestError, NotFoundError
+
+from fanfuse_health.ports import QueuedMessage
+from fanfuse_runtime.bus import Bus
+from fanfuse_runtime.errors import PublishRefusedError
+
+T = TypeVar("T")
+
+
+class StreamQueues:
+    """`WorkQueues` on JetStream."""
+
+    def __init__(self, bus: Bus) -> None:
+        self._js = bus.js
+
+    async def read(self, stream: str, sequence: int) -> QueuedMessage | None:
+        """None if it is gone."""
+        return _queued(await _found(self._js.get_msg(stream, sequence)))
+
+    async def next(self, stream: str, filter_subject: str, from_sequence: int) -> QueuedMessage | None:
+        """The first message on a filter at or after a sequence."""
+        return _queued(await _found(self._js.get_msg(stream, from_sequence, subject=filter_subject, next=True)))
+
+    async def delivered(self, stream: str, durable: str) -> int | None:
+        """Highest stream sequence a consumer ever delivered."""
+        info = await _found(self._js.consumer_info(stream, durable))
+        return info.delivered.stream_seq if info is not None and info.delivered is not None else None
+
+    async def delete(self, stream: str, sequence: int) -> None:
+        """Remove a message; no error if it is gone."""
+        await _found(self._js.delete_msg(stream, sequence))
+
+
+async def _found(call: Awaitable[T]) -> T | None:
+    try:
+        return await call
+    except NotFoundError:
+        return None
+    except BadRequestError as error:
+        if error.err_code == _NO_MESSAGE:
+            return None
+        raise PublishRefusedError(f"a work queue could not be read: {error}") from error
+    except (NatsError, TimeoutError) as error:
+        raise PublishRefusedError(f"a work queue could not be read: {str(error) or 'no answer'}") from error
+
+
+_NO_MESSAGE = 10057
+"""The server's JSSequenceNotFound, and what a deletion of a message that is gone answers."""
+
+
+def _queued(message: api.RawStreamMsg | None) -> QueuedMessage | None:
+    if message is None:
+        return None
+    stored_s = message.time.timestamp() if message.time is not None else 0.0
+    return QueuedMessage(
+        message.seq or 0, message.subject or "", message.data or b"", dict(message.headers or {}), int(stored_s * 1e9)
+    )

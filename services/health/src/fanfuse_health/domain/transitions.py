@@ -1,0 +1,130 @@
+"""The transition rules: healthy → degraded → half-open → healthy, or degraded again.
+
+In: where a backend stands, its window, monotonic seconds. Out: a `Transition` as data, or None. Nothing is stored here.
+Every replica computes the same; the store lets one of them win.
+"""
+
+from dataclasses import dataclass
+
+from fanfuse_contracts.enums import BackendHealth, Kind
+from fanfuse_health.domain.rules import Rules
+from fanfuse_health.domain.standing import HealthRecord, Standing
+from fanfuse_health.domain.window import Window, totals
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """A new state of one backend, to be stored only where `after_revision` is still the last one."""
+
+    kind: Kind
+    backend: str
+    state: BackendHealth
+    version: int
+    after_revision: int
+    reason: str
+    period_s: float
+    until_s: float | None = None
+    failures: int = 0
+    outcomes: int = 0
+
+
+def judge(standing: Standing, window: Window, now_s: float, rules: Rules) -> Transition | None:
+    """Degrades a healthy backend with too many failures, by number and by share of its window's outcomes."""
+    if standing.manual or standing.health is not BackendHealth.HEALTHY:
+        return None
+    failures, outcomes = totals(window, now_s, rules.window_s)
+    if failures < max(1, rules.min_failures) or failures / outcomes < rules.min_share:
+        return None
+    period_s = _next_period(standing, now_s, rules)
+    reason = f"{failures} of {outcomes} calls failed within {rules.window_s:g} s"
+    return _degraded(standing, period_s, reason, failures, outcomes)
+
+
+def _next_period(standing: Standing, now_s: float, rules: Rules) -> float:
+    if standing.record is None or now_s - standing.entered_s >= rules.flap_within_s:
+        return rules.degraded_for_s
+    return min(2 * standing.record.period_s, max(rules.longest_period_s, rules.degraded_for_s))
+
+
+def probe_due(standing: Standing, now_s: float, pool_returned: bool, rules: Rules) -> bool:
+    """True when a probe may start: the period is over, or a prober's lease is.
+
+    A pool that was away and is back is probed at once, for a worker that restarted is no longer the one that failed;
+    where the backend flaps, after the undamped period.
+    """
+    if standing.record is None or standing.manual:
+        return False
+    elapsed_s = now_s - standing.entered_s
+    match standing.health:
+        case BackendHealth.DEGRADED:
+            wait_s = standing.record.until_s if standing.record.until_s is not None else rules.degraded_for_s
+            if pool_returned:
+                wait_s = 0.0 if wait_s <= rules.degraded_for_s else rules.degraded_for_s
+            return elapsed_s >= wait_s
+        case BackendHealth.HALF_OPEN:
+            return elapsed_s >= rules.lease_s
+        case BackendHealth.HEALTHY:
+            return False
+
+
+def claim(standing: Standing, prober: str, rules: Rules) -> Transition:
+    """The half-open state that makes `prober` the only one to probe, for `rules.lease_s`."""
+    return Transition(
+        standing.kind,
+        standing.backend,
+        BackendHealth.HALF_OPEN,
+        standing.version + 1,
+        standing.revision,
+        reason=f"probe by {prober}",
+        period_s=_period(standing, rules),
+    )
+
+
+def settle(claimed: Standing, passed: bool, reason: str, rules: Rules) -> Transition:
+    """What a probe decides: healthy, or degraded for another period of the same length."""
+    if not passed:
+        return _degraded(claimed, _period(claimed, rules), f"probe failed: {reason}")
+    return Transition(
+        claimed.kind,
+        claimed.backend,
+        BackendHealth.HEALTHY,
+        claimed.version + 1,
+        claimed.revision,
+        reason=f"probe passed: {reason}",
+        period_s=_period(claimed, rules),
+    )
+
+
+def _period(standing: Standing, rules: Rules) -> float:
+    return standing.record.period_s if standing.record is not None else rules.degraded_for_s
+
+
+def _degraded(standing: Standing, period_s: float, reason: str, failures: int = 0, outcomes: int = 0) -> Transition:
+    return Transition(
+        standing.kind,
+        standing.backend,
+        BackendHealth.DEGRADED,
+        standing.version + 1,
+        standing.revision,
+        reason=reason,
+        period_s=period_s,
+        until_s=period_s,
+        failures=failures,
+        outcomes=outcomes,
+    )
+
+
+def record_of(transition: Transition, since: str) -> HealthRecord:
+    """The record to store. `since`: UTC time with offset, for people."""
+    return HealthRecord(
+        kind=transition.kind,
+        backend=transition.backend,
+        state=transition.state,
+        version=transition.version,
+        since=since,
+        until_s=transition.until_s,
+        reason=transition.reason,
+        failures=transition.failures,
+        outcomes=transition.outcomes,
+        period_s=transition.period_s,
+    )

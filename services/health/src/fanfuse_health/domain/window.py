@@ -1,0 +1,84 @@
+"""The rolling window of one backend: weighted outcomes by age.
+
+In: outcomes and monotonic seconds of this process. Out: a new window. Bounded by slots, never by the number of calls;
+knows neither clock nor wall time.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
+
+from fanfuse_contracts.health import BackendOutcome
+
+SLOT_S: Final = 0.25
+"""Outcomes this close share one tally, so a 60 s window has at most 241."""
+
+
+class Tally(NamedTuple):
+    """Weighted outcomes of one slot of time."""
+
+    slot: int
+    failures: int
+    successes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What was seen of a backend since its last transition, oldest first."""
+
+    since_slot: int | None = None
+    """Slots up to this one belong to an earlier state and are not counted."""
+    tallies: tuple[Tally, ...] = ()
+
+
+class Totals(NamedTuple):
+    """Weighted sums over a window."""
+
+    failures: int
+    outcomes: int
+
+
+def slot_of(at_s: float) -> int:
+    """The slot a moment falls into."""
+    return math.floor(at_s / SLOT_S)
+
+
+def counts(outcome: BackendOutcome) -> bool:
+    """False for what says nothing of the backend: a request's own fault, and the probe (judged by its prober)."""
+    if outcome.probe:
+        return False
+    return outcome.ok or (outcome.failure is not None and outcome.failure.counts_against_backend)
+
+
+def observe(window: Window, outcome: BackendOutcome, at_s: float, now_s: float, window_s: float) -> Window:
+    """The window with one more outcome, seen at `at_s`, and without what is older than `window_s` at `now_s`."""
+    slot = slot_of(min(at_s, now_s))
+    oldest = slot_of(now_s - window_s)
+    kept = tuple(tally for tally in window.tallies if tally.slot > oldest)
+    too_old = slot <= oldest or (window.since_slot is not None and slot <= window.since_slot)
+    if too_old or not counts(outcome):
+        return replace(window, tallies=kept)
+    return replace(window, tallies=_added(kept, slot, outcome))
+
+
+def _added(tallies: tuple[Tally, ...], slot: int, outcome: BackendOutcome) -> tuple[Tally, ...]:
+    failures, successes = (0, outcome.weight) if outcome.ok else (outcome.weight, 0)
+    # Stored times of one stream rise, give or take the clock's correction: a late one joins the last slot.
+    if tallies and tallies[-1].slot >= slot:
+        last = tallies[-1]
+        return (*tallies[:-1], Tally(last.slot, last.failures + failures, last.successes + successes))
+    return (*tallies, Tally(slot, failures, successes))
+
+
+def restart(window: Window, since_s: float) -> Window:
+    """The window of a new state: nothing seen up to its beginning counts."""
+    since = slot_of(since_s)
+    return Window(since, tuple(tally for tally in window.tallies if tally.slot > since))
+
+
+def totals(window: Window, now_s: float, window_s: float) -> Totals:
+    """Weighted failures and outcomes of the last `window_s` seconds."""
+    oldest = slot_of(now_s - window_s)
+    failures = sum(tally.failures for tally in window.tallies if tally.slot > oldest)
+    successes = sum(tally.successes for tally in window.tallies if tally.slot > oldest)
+    return Totals(failures, failures + successes)

@@ -1,0 +1,99 @@
+"""Probes of degraded backends: when one is due, who sends it, and what it decides.
+
+In: standings, cards, and which pools have a worker. Out: claims and verdicts, written with compare-and-set, so that of
+all replicas one probes a backend at a time. A prober that is lost frees its slot when its lease is over.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable
+
+from fanfuse_contracts.corpus import CorpusCard
+from fanfuse_contracts.enums import BackendHealth, Kind
+from fanfuse_health.domain import probe
+from fanfuse_health.domain.presence import Presence, look
+from fanfuse_health.domain.rules import Rules
+from fanfuse_health.domain.transitions import claim, probe_due, settle
+from fanfuse_health.monitor import Monitor
+from fanfuse_health.ports import BackendKey, Prober
+from fanfuse_runtime.errors import BusError
+from fanfuse_runtime.logs import get_logger
+
+_log = get_logger("health")
+_GAUGE = {BackendHealth.HEALTHY: 0.0, BackendHealth.HALF_OPEN: 0.5, BackendHealth.DEGRADED: 1.0}
+
+
+class Probing:
+    """The probes of this replica. `now_s` is a monotonic clock."""
+
+    def __init__(
+        self,
+        monitor: Monitor,
+        prober: Prober,
+        cards: Callable[[], Iterable[CorpusCard]],
+        pool_absent: Callable[[Kind, str], bool],
+        *,
+        instance: str,
+        rules: Rules,
+        now_s: Callable[[], float],
+    ) -> None:
+        self._monitor = monitor
+        self._prober = prober
+        self._cards = cards
+        self._pool_absent = pool_absent
+        self._instance = instance
+        self._rules = rules
+        self._now_s = now_s
+        self._presence: dict[BackendKey, Presence] = {}
+        self._running: dict[BackendKey, asyncio.Task[None]] = {}
+        self._sent = 0
+
+    def tick(self) -> dict[BackendKey, float]:
+        """Start what is due. Returns the gauge of every known backend: 1 also while no worker serves it."""
+        cards = tuple(self._cards())
+        wired = {BackendKey(wiring.kind, wiring.backend) for card in cards for wiring in card.backends}
+        return {key: self._look_at(key, cards) for key in wired.union(self._monitor.known)}
+
+    def _look_at(self, key: BackendKey, cards: tuple[CorpusCard, ...]) -> float:
+        candidates = probe.targets(cards, key.kind, key.backend)
+        standing = self._monitor.standing(key)
+        absent = probe.pools_absent(candidates, self._pool_absent)
+        presence = look(self._presence.get(key, Presence()), standing.version, absent)
+        self._presence[key] = presence
+        # Without a worker, or without a corpus to ask, a probe could only fail: wait for either to come back.
+        target = probe.choose(candidates, standing.version, self._pool_absent)
+        if (
+            target is not None
+            and key not in self._running
+            and probe_due(standing, self._now_s(), presence.returned, self._rules)
+        ):
+            self._start(key, target)
+        return 1.0 if absent else _GAUGE[standing.health]
+
+    def _start(self, key: BackendKey, target: probe.Target) -> None:
+        task = asyncio.create_task(self._probe(key, target))
+        self._running[key] = task
+        task.add_done_callback(lambda _: self._running.pop(key, None))
+
+    async def _probe(self, key: BackendKey, target: probe.Target) -> None:
+        try:
+            if not await self._monitor.apply(claim(self._monitor.standing(key), self._instance, self._rules)):
+                return
+            claimed = self._monitor.standing(key)
+            verdict = await self._verdict(target)
+            await self._monitor.apply(settle(claimed, verdict.passed, verdict.reason, self._rules))
+        except BusError as error:
+            # Nothing is lost: the lease ends, and the next tick of any replica probes again.
+            _log.warning("health.probe_broken", kind=key.kind.value, backend=key.backend, error=str(error))
+
+    async def _verdict(self, target: probe.Target) -> probe.Verdict:
+        if self._pool_absent(target.wiring.kind, target.wiring.pool):
+            return probe.NO_WORKER
+        self._sent += 1
+        return await self._prober.probe(target, self._sent)
+
+    async def stop(self) -> None:
+        """Cancel what runs; the leases end by themselves."""
+        running = list(self._running.values())
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
