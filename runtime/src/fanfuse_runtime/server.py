@@ -98,6 +98,12 @@ class NatsServer:
         if self._process is not None:
             self._process.kill()
             self._process.wait()
+        self._forget_ports()
+
+    def _forget_ports(self) -> None:
+        if self._ports_dir is not None:
+            self._ports_dir.cleanup()
+            self._ports_dir = None
 
     def stop(self) -> None:
         """End the child and wait for it."""
@@ -107,9 +113,7 @@ class NatsServer:
                 self._process.wait(timeout=10)
             except subprocess.TimeoutExpired:
                 self.kill()
-        if self._ports_dir is not None:
-            self._ports_dir.cleanup()
-            self._ports_dir = None
+        self._forget_ports()
 
     async def __aenter__(self) -> Self:
         return await asyncio.to_thread(self.start)

@@ -1,0 +1,161 @@
+"""Starting, stopping and the broker going away: nothing is lost, nothing is handled twice (NAT-08, NAT-09, NAT-11)."""
+
+import asyncio
+import time
+
+import nats
+import pytest
+from nats.aio.client import Client
+from nats.js import api
+
+from fanfuse_contracts import streams, subjects
+from fanfuse_contracts.query import SubmittedQuery
+from fanfuse_runtime.compose import compose
+from fanfuse_runtime.delivery import Delivery
+from fanfuse_runtime.server import NatsServer
+from fanfuse_runtime.service import Context
+from fanfuse_runtime.settings import RuntimeSettings
+from fanfuse_runtime.setup import SetupMismatchError, ensure_topology
+
+GOOD = b'{"text":"hello"}'
+PATIENCE_S = 30.0
+
+
+async def submit(client: Client, query_id: str) -> None:
+    await client.jetstream().publish(subjects.query_submitted("acme", query_id), GOOD)
+
+
+async def until(condition, what: str) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < deadline, what
+        await asyncio.sleep(0.005)
+
+
+async def test_a_stop_finishes_what_is_in_flight_and_gives_the_rest_to_others(
+    nats_server: NatsServer, caller: Client, run_service
+) -> None:
+    started: list[str] = []
+    finished: list[str] = []
+
+    async def slow(_context: Context, delivery: Delivery, _query: SubmittedQuery) -> None:
+        started.append(delivery.query_id)
+        await asyncio.sleep(1.5)
+        finished.append(delivery.query_id)
+
+    async with run_service(nats_server, slow, in_flight=10):
+        for number in range(20):
+            await submit(caller, f"q{number}")
+        await until(lambda: len(started) == 10, "ten in flight")
+        began = time.monotonic()
+    assert time.monotonic() - began < 5
+    assert sorted(started) == sorted(finished)
+    assert len(finished) == 10
+    info = await caller.jetstream().consumer_info(streams.QUERIES.name, "classifier")
+    assert (info.num_pending or 0) + (info.num_ack_pending or 0) == 10
+
+    async with run_service(nats_server, slow, in_flight=20):
+        await until(lambda: len(finished) == 20, "the other ten")
+    assert len(set(finished)) == 20
+
+
+async def test_work_over_the_drain_timeout_is_given_back(nats_server: NatsServer, caller: Client, run_service) -> None:
+    cancelled: list[str] = []
+
+    async def endless(_context: Context, delivery: Delivery, _query: SubmittedQuery) -> None:
+        try:
+            await asyncio.sleep(600)
+        except asyncio.CancelledError:
+            cancelled.append(delivery.query_id)
+            raise
+
+    async with run_service(nats_server, endless, drain_timeout_s=0.3) as process:
+        await submit(caller, "q1")
+        await until(lambda: process.services[0].router.in_flight == 1, "in flight")
+    assert cancelled == ["q1"]
+    info = await caller.jetstream().stream_info(streams.QUERIES.name)
+    assert info.state.messages == 1
+
+
+async def test_an_idle_service_handles_the_next_message_without_delay(
+    nats_server: NatsServer, caller: Client, run_service
+) -> None:
+    delays: list[float] = []
+    sent = 0.0
+
+    async def note(_context: Context, _delivery: Delivery, _query: SubmittedQuery) -> None:
+        delays.append(time.monotonic() - sent)
+
+    async with run_service(nats_server, note):
+        for number in range(50):
+            await asyncio.sleep(0.02)
+            sent = time.monotonic()
+            await submit(caller, f"q{number}")
+            await until(lambda: len(delays) == number + 1, "handled")  # noqa: B023 - awaited inside this iteration
+    assert sorted(delays)[int(len(delays) * 0.98)] < 0.5
+
+
+async def test_a_service_goes_on_after_the_broker_was_killed(own_nats_server: NatsServer, run_service) -> None:
+    handled: set[str] = set()
+
+    async def note(_context: Context, delivery: Delivery, _query: SubmittedQuery) -> None:
+        handled.add(delivery.query_id)
+
+    async with run_service(own_nats_server, note):
+        client = await nats.connect(own_nats_server.url, max_reconnect_attempts=-1, reconnect_time_wait=0.1)
+        await submit(client, "before")
+        await until(lambda: "before" in handled, "before the kill")
+        own_nats_server.kill()
+        await asyncio.sleep(0.5)
+        own_nats_server.start()
+        await until(lambda: client.is_connected, "reconnected")
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            try:
+                await submit(client, "after")
+                break
+            except nats.errors.Error:
+                assert time.monotonic() < deadline
+                await asyncio.sleep(0.1)
+        await until(lambda: "after" in handled, "after the restart")
+        names = {info.config.name for info in await client.jetstream().streams_info()}
+        assert {stream.name for stream in streams.STREAMS} <= names
+        await client.close()
+
+
+async def test_a_stream_or_consumer_with_other_settings_fails_the_start(
+    nats_server: NatsServer, caller: Client, run_service
+) -> None:
+    js = caller.jetstream()
+    await js.add_stream(api.StreamConfig(name="QUERIES", subjects=[subjects.QUERY_SUBMITTED], max_msgs=5))
+    with pytest.raises(SetupMismatchError, match=r"stream QUERIES .*max_msgs is 5, should be 100000"):
+        await ensure_topology(js)
+    await js.delete_stream("QUERIES")
+    await ensure_topology(js)
+    await js.delete_consumer("QUERIES", "fuser")
+    await js.add_consumer(
+        "QUERIES",
+        api.ConsumerConfig(durable_name="fuser", filter_subject=subjects.QUERY_PLANNED, ack_policy="explicit"),
+    )
+    with pytest.raises(SetupMismatchError, match=r"consumer fuser .*ack_wait is"):
+        await ensure_topology(js)
+
+
+async def test_the_setup_step_may_run_in_many_processes_at_once(nats_server: NatsServer, caller: Client) -> None:
+    js = caller.jetstream()
+    await asyncio.gather(*(ensure_topology(js) for _ in range(8)))
+    found = {info.config.name for info in await js.streams_info()}
+    assert {stream.name for stream in streams.STREAMS} <= found
+
+
+async def test_heartbeats_tell_who_is_alive_and_who_left(nats_server: NatsServer, run_service) -> None:
+    async def ignore(_context: Context, _delivery: Delivery, _query: SubmittedQuery) -> None:
+        return
+
+    async with compose(settings=RuntimeSettings(nats_url=nats_server.url)) as watcher:
+        async with run_service(nats_server, ignore) as process:
+            await until(
+                lambda: any(b.ready and b.instance == process.context.instance for b in watcher.context.pools.alive),
+                "heartbeat heard",
+            )
+        await until(lambda: not any(b.ready for b in watcher.context.pools.alive), "left")
