@@ -1,10 +1,10 @@
 """A nats-server child process from the wheel, for laptops, demos and tests.
 
 In: a directory for its files and a port (0: a free one). Out: the URL. The child never outlives the process that
-started it: it is stopped on close, and the kernel kills it if its parent dies.
+started it: it is stopped on close, and the kernel ends it when the thread that started it dies, so start it from the
+main thread.
 """
 
-import asyncio
 import ctypes
 import json
 import shutil
@@ -114,12 +114,6 @@ class NatsServer:
             except subprocess.TimeoutExpired:
                 self.kill()
         self._forget_ports()
-
-    async def __aenter__(self) -> Self:
-        return await asyncio.to_thread(self.start)
-
-    async def __aexit__(self, *_exc: object) -> None:
-        await asyncio.to_thread(self.stop)
 
     def __enter__(self) -> Self:
         return self.start()
