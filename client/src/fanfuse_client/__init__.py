@@ -1,1 +1,26 @@
-"""Asks a query on the bus and waits for its one answer; knows no service."""
+"""Asks a query on the bus and waits for its one answer.
+
+`async with Client(url, tenant) as client: answer = await client.ask("What is RAG?")`.
+"""
+
+from fanfuse_client.client import Client
+from fanfuse_client.errors import (
+    AnswerTimeout,
+    ClientError,
+    InvalidQuery,
+    NotConnected,
+    Overloaded,
+    TooLarge,
+    Unavailable,
+)
+
+__all__ = [
+    "AnswerTimeout",
+    "Client",
+    "ClientError",
+    "InvalidQuery",
+    "NotConnected",
+    "Overloaded",
+    "TooLarge",
+    "Unavailable",
+]

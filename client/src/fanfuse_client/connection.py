@@ -1,0 +1,140 @@
+"""One connection to the bus: connect within a bound, publish with retries, read a stored message, request.
+
+In: subjects and bytes. Out: what the server said, or a typed `ClientError`. It knows no query and no answer.
+"""
+
+import asyncio
+import json
+import logging
+import random
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Final
+
+from nats.aio.client import Client as NatsClient
+from nats.aio.msg import Msg
+from nats.errors import Error as NatsError
+from nats.errors import MaxPayloadError, NoRespondersError
+from nats.errors import TimeoutError as NatsTimeoutError
+
+from fanfuse_client.errors import ClientError, NotConnected, Overloaded, TooLarge, Unavailable
+from fanfuse_contracts import limits
+
+CONNECT_TIMEOUT_S: Final = 5.0
+_RECONNECT_WAIT_S: Final = 0.2
+_RETRY_DELAYS_S: Final = (0.1, 0.3, 1.0)
+_HEADER_BYTES: Final = 1_024
+_MAX_PENDING_BYTES: Final = 8 * 1024 * 1024
+
+_log = logging.getLogger(__name__)
+
+
+class Connection:
+    """A NATS client that reconnects for ever once it was connected."""
+
+    def __init__(self, url: str, creds: Path | None, inbox_prefix: str | None) -> None:
+        self._url = url
+        self._creds = creds
+        self._inbox_prefix = inbox_prefix
+        self._last_error = ""
+        self.nc = NatsClient()
+        self.on_reconnected: Callable[[], Awaitable[None]] | None = None
+
+    async def open(self) -> None:
+        """Connect; raises `NotConnected` when that takes longer than five seconds."""
+        options = {"inbox_prefix": self._inbox_prefix} if self._inbox_prefix else {}
+        connecting = self.nc.connect(
+            self._url.split(","),
+            name="fanfuse-client",
+            max_reconnect_attempts=-1,
+            reconnect_time_wait=_RECONNECT_WAIT_S,  # type: ignore[arg-type]
+            pending_size=_MAX_PENDING_BYTES,
+            error_cb=self._on_error,
+            reconnected_cb=self._on_reconnected,
+            user_credentials=str(self._creds) if self._creds else None,
+            **options,  # type: ignore[arg-type]
+        )
+        try:
+            await asyncio.wait_for(connecting, CONNECT_TIMEOUT_S)
+        except (NatsError, OSError, TimeoutError) as error:
+            await self.close()
+            why = self._last_error or str(error) or "no answer"
+            raise NotConnected(f"no connection to {self._url}: {why}; is the bus running there?") from error
+
+    async def close(self) -> None:
+        """Send what is buffered and close."""
+        if not self.nc.is_closed:
+            await self.nc.close()
+
+    async def _on_error(self, error: Exception) -> None:
+        self._last_error = str(error) or type(error).__name__
+        _log.debug("bus: %s", self._last_error)
+
+    async def _on_reconnected(self) -> None:
+        if self.on_reconnected is not None:
+            await self.on_reconnected()
+
+    # -- publish ------------------------------------------------------------------------------------------------
+
+    async def publish(self, subject: str, payload: bytes, headers: dict[str, str]) -> bool:
+        """Publish into a stream until it is acknowledged; True if the server already had this message id.
+
+        A refused or unanswered publish is sent again with the same headers, so the server stores it once. Raises
+        `TooLarge`, `Overloaded` or `NotConnected`.
+        """
+        if len(payload) + _HEADER_BYTES > self.nc.max_payload:
+            raise TooLarge(f"the query has {len(payload)} bytes: the bus takes {self.nc.max_payload}")
+        refused: ClientError
+        for delay_s in (*_RETRY_DELAYS_S, None):
+            try:
+                return await self._publish_once(subject, payload, headers)
+            except (Overloaded, NotConnected) as error:
+                refused = error
+            if delay_s is not None:
+                await asyncio.sleep(delay_s * random.uniform(0.8, 1.2))
+        raise refused
+
+    async def _publish_once(self, subject: str, payload: bytes, headers: dict[str, str]) -> bool:
+        try:
+            answer = await self.nc.request(subject, payload, timeout=limits.PUBLISH_TIMEOUT_S, headers=headers)
+        except MaxPayloadError as error:
+            raise TooLarge(f"the query has {len(payload)} bytes: the bus takes {self.nc.max_payload}") from error
+        except NoRespondersError as error:
+            raise Overloaded("the bus stores no queries now: its services have not been started there") from error
+        except (NatsError, TimeoutError) as error:
+            if not self.nc.is_connected:
+                raise NotConnected(f"the connection to {self._url} is lost; it is tried again all the time") from error
+            raise Overloaded(f"the bus did not accept the query: {str(error) or 'no answer'}") from error
+        said = json.loads(answer.data)
+        if "error" in said:
+            raise Overloaded(f"the bus refused the query: {said['error'].get('description', 'no reason given')}")
+        return bool(said.get("duplicate"))
+
+    async def send(self, subject: str, headers: dict[str, str]) -> None:
+        """Publish an empty core message, with no acknowledgement."""
+        try:
+            await self.nc.publish(subject, b"", headers=headers)
+            await self.nc.flush(timeout=2)
+        except (NatsError, TimeoutError) as error:
+            raise NotConnected(f"the connection to {self._url} is lost: {error}") from error
+
+    # -- ask ----------------------------------------------------------------------------------------------------
+
+    async def request(self, subject: str, payload: bytes, headers: dict[str, str], timeout_s: float) -> bytes:
+        """Core request/reply. Raises `Unavailable` when nobody answers."""
+        return (await self._request(subject, payload, headers, timeout_s)).data
+
+    async def last(self, stream: str, subject: str) -> bytes | None:
+        """The last message a stream holds on a subject, or None."""
+        answer = await self._request(f"$JS.API.DIRECT.GET.{stream}.{subject}", b"", None, limits.PUBLISH_TIMEOUT_S)
+        return answer.data if "Nats-Sequence" in (answer.headers or {}) else None
+
+    async def _request(self, subject: str, payload: bytes, headers: dict[str, str] | None, timeout_s: float) -> Msg:
+        try:
+            return await self.nc.request(subject, payload, timeout=timeout_s, headers=headers)
+        except NoRespondersError as error:
+            raise Unavailable("no service answers this request: are the services running?") from error
+        except NatsTimeoutError as error:
+            raise Unavailable(f"no answer within {timeout_s:g} s") from error
+        except NatsError as error:
+            raise NotConnected(f"the connection to {self._url} is lost: {error}") from error
