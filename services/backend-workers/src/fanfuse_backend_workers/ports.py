@@ -1,14 +1,16 @@
 """What the workers need from an engine, an embedder and a text store.
 
-One search port for every engine, embedded or remote. A failure is a `SearchError` with a typed kind, never an empty list.
+One search port for every engine, embedded or remote. A failure is a `SearchError` with a typed kind, never an empty
+list.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from fanfuse_contracts.chunks import Chunk
+from fanfuse_contracts.corpus import CorpusCard, EmbedderSpec, Wiring
 from fanfuse_contracts.enums import FailureKind, Kind
 from fanfuse_contracts.filters import Filter, Op
 from fanfuse_contracts.retrieval import ChunkText
@@ -121,3 +123,11 @@ class TextStore(Protocol):
     def close(self) -> None:
         """Release the file."""
         ...
+
+
+OpenEngine = Callable[[CorpusCard, Wiring], Awaitable[SearchEngine]]
+"""Opens the card's generation on one of its backends. Raises `SearchError`: NOT_FOUND where there is no such index."""
+OpenTexts = Callable[[CorpusCard], Awaitable[TextStore]]
+"""Opens the texts of the card's generation. Raises `SearchError`: NOT_FOUND where there are none here."""
+LoadEmbedder = Callable[[EmbedderSpec], Embedder]
+"""Loads the model a card names. Blocking: call in a thread. Raises `SearchError` where it is not to be had."""

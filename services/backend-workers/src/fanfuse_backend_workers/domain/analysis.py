@@ -21,9 +21,12 @@ WHOLE_WEIGHT: Final = 0.3
 """Weight of a whole compound beside its words: 0.3 beat 1.0 and 0 on five of six judged English collections."""
 MAX_DOTTED_NAMES: Final = 8
 STOP_WORDS: Final = frozenset(
-    "a an and are as at be but by for if in into is it no not of on or such that the their then there these they this"
-    " to was will with".split()
-)
+    {
+        "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not",
+        "of", "on", "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was",
+        "will", "with",
+    }
+)  # fmt: skip
 _STRONG_DIGITS: Final = 3
 _CAMEL: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 _SEPARATORS: Final = re.compile(r"[-_.]")
