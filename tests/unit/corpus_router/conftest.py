@@ -1,0 +1,96 @@
+"""Builders of cards, queries and events for the router's tests."""
+
+from typing import Any
+
+import pytest
+
+from fanfuse_contracts.classification import CorpusScore, Effect, FiredRule, QueryClassified, QueryShape
+from fanfuse_contracts.config import RoutingConfig
+from fanfuse_contracts.corpus import CorpusCard, EmbedderSpec, FieldType, Wiring
+from fanfuse_contracts.enums import Kind, Shape
+from fanfuse_contracts.filters import Op
+from fanfuse_contracts.plan import Plan, Rejection
+from fanfuse_contracts.query import AcceptedQuery
+from fanfuse_corpus_router.domain.facts import BackendFacts
+from fanfuse_corpus_router.domain.planning import PlannedQuery, plan_query
+
+ALL_OPS = frozenset(Op)
+FIELDS = {
+    "lang": FieldType.STRING,
+    "year": FieldType.INTEGER,
+    "price": FieldType.FLOAT,
+    "draft": FieldType.BOOLEAN,
+    "tags": FieldType.STRINGS,
+}
+
+
+class Build:
+    """Everything has a default, so that a test states only what it is about."""
+
+    embedder = EmbedderSpec(model="mini", dimensions=3, languages=("en",))
+
+    def wiring(self, kind: Kind | str, backend: str = "main", **fields: Any) -> Wiring:
+        values = {"pool": backend, "operators": ALL_OPS} | fields
+        return Wiring(kind=Kind(kind), backend=backend, **values)
+
+    def card(
+        self, corpus: str, *, kinds: tuple[str, ...] = ("vector", "keyword", "graph"), **fields: Any
+    ) -> CorpusCard:
+        values = {
+            "tenant": "acme",
+            "public": True,
+            "embedder": self.embedder,
+            "fields": FIELDS,
+            "backends": tuple(self.wiring(kind) for kind in kinds),
+        }
+        return CorpusCard(corpus=corpus, **(values | fields))
+
+    def shape(self, shape: Shape | str = Shape.MIXED, **fields: Any) -> QueryShape:
+        values = {"reason": "test", "entities": ("Alice Smith",), "language": "en", "scripts": ("latin",)}
+        return QueryShape(shape=Shape(shape), **(values | fields))
+
+    def score(self, corpus: str, score: float, *, boost: str | None = None, exclude: str | None = None) -> CorpusScore:
+        named = ((boost, Effect.BOOST), (exclude, Effect.EXCLUDE))
+        fired = tuple(FiredRule(rule=rule, effect=effect, amount=1.0) for rule, effect in named if rule is not None)
+        return CorpusScore(corpus=corpus, score=score, fired=fired)
+
+    def event(
+        self,
+        *,
+        scores: tuple[CorpusScore, ...] = (),
+        shape: QueryShape | None = None,
+        tenant: str = "acme",
+        **query: Any,
+    ) -> QueryClassified:
+        return QueryClassified(
+            tenant=tenant,
+            query_id="q1",
+            query=AcceptedQuery(**({"text": "who is Alice Smith"} | query)),
+            submitted_ns=1_000_000_000,
+            classification=shape or self.shape(),
+            corpus_scores=scores,
+        )
+
+    def route(
+        self,
+        event: QueryClassified,
+        *cards: CorpusCard,
+        facts: BackendFacts | None = None,
+        routing: RoutingConfig | None = None,
+    ) -> PlannedQuery | Rejection:
+        return plan_query(event, cards, facts or BackendFacts(), routing or RoutingConfig())
+
+    def plan(self, event: QueryClassified, *cards: CorpusCard, **others: Any) -> Plan:
+        outcome = self.route(event, *cards, **others)
+        assert isinstance(outcome, PlannedQuery), outcome
+        return outcome.plan
+
+    def refuse(self, event: QueryClassified, *cards: CorpusCard, **others: Any) -> Rejection:
+        outcome = self.route(event, *cards, **others)
+        assert isinstance(outcome, Rejection), outcome
+        return outcome
+
+
+@pytest.fixture(scope="session")
+def build() -> Build:
+    return Build()
