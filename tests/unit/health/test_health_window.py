@@ -1,0 +1,66 @@
+"""The rolling window: weights, ages, bounds, and what does not count."""
+
+import pytest
+
+from fanfuse_contracts.enums import FailureKind
+from fanfuse_health.domain.window import SLOT_S, Window, counts, observe, restart, totals
+
+WINDOW_S = 60.0
+
+
+def fill(outcomes, start_s=0.0, every_s=1.0):
+    window, at_s = Window(), start_s
+    for outcome in outcomes:
+        window = observe(window, outcome, at_s, at_s, WINDOW_S)
+        at_s += every_s
+    return window, at_s - every_s
+
+
+def test_weights_are_summed(fail, succeed):
+    window, now_s = fill([fail(weight=2), succeed(weight=10), fail()])
+    assert totals(window, now_s, WINDOW_S) == (3, 13)
+
+
+def test_what_is_older_than_the_window_is_forgotten(fail):
+    window, now_s = fill([fail(), fail(), fail()])
+    assert totals(window, now_s + 58.5, WINDOW_S).failures == 2
+    assert totals(window, now_s + 61, WINDOW_S).failures == 0
+
+
+def test_an_outcome_that_is_too_old_on_arrival_is_not_entered(fail):
+    assert observe(Window(), fail(), at_s=0.0, now_s=61.0, window_s=WINDOW_S).tallies == ()
+
+
+@pytest.mark.parametrize("kind", list(FailureKind))
+def test_hea02_only_the_backends_own_failures_count(kind, fail):
+    """HEA-02: request-caused errors are neither failure nor success in the window."""
+    window = observe(Window(), fail(kind), 0.0, 0.0, WINDOW_S)
+    expected = kind in {FailureKind.UNAVAILABLE, FailureKind.TIMEOUT, FailureKind.OVERLOADED}
+    assert totals(window, 0.0, WINDOW_S) == ((1, 1) if expected else (0, 0))
+
+
+def test_a_probe_is_not_counted_a_second_time(fail):
+    assert not counts(fail(probe=True))
+
+
+def test_the_window_is_bounded_by_time_not_by_calls(fail):
+    window = Window()
+    for number in range(20_000):
+        at_s = number * 0.01
+        window = observe(window, fail(), at_s, at_s, WINDOW_S)
+    assert len(window.tallies) <= WINDOW_S / SLOT_S + 1
+    assert totals(window, at_s, WINDOW_S).failures == pytest.approx(6_000, abs=30)
+
+
+def test_a_new_state_starts_an_empty_window_and_stays_deaf_to_what_came_before(fail):
+    window, now_s = fill([fail(), fail(), fail()])
+    window = restart(window, now_s)
+    late = observe(window, fail(), now_s - 1, now_s + 1, WINDOW_S)
+    fresh = observe(window, fail(), now_s + 1, now_s + 1, WINDOW_S)
+    assert (totals(late, now_s + 1, WINDOW_S).failures, totals(fresh, now_s + 1, WINDOW_S).failures) == (0, 1)
+
+
+def test_an_outcome_out_of_order_joins_the_last_slot(fail):
+    window = observe(Window(), fail(), 10.0, 10.0, WINDOW_S)
+    window = observe(window, fail(), 9.0, 10.0, WINDOW_S)
+    assert totals(window, 10.0, WINDOW_S).failures == 2
