@@ -17,7 +17,7 @@ from fanfuse_fuser.domain import budget
 from fanfuse_fuser.domain.assembly import EMPTY_PAGE, Joined, assemble, lanes_to_report
 from fanfuse_fuser.domain.coverage import ranked_lists
 from fanfuse_fuser.domain.fusion import Fused, fuse
-from fanfuse_fuser.domain.join import Join, LaneResult, Verdict
+from fanfuse_fuser.domain.join import REFUSALS, Join, LaneResult, Verdict
 from fanfuse_fuser.domain.page import NO_TEXTS, Identity, Page, Texts, page_of, wanted_texts
 from fanfuse_fuser.ports import Clock, Pools, RawReply, Replies, TextSource
 
@@ -53,6 +53,8 @@ class PlanRun:
         self._join = Join(planned)
         self._over = asyncio.Event()
         self._arrived_ms = self._elapsed_ms()
+        # A refused reply is met again by each read; it counts once.
+        self._refused: set[RawReply] = set()
 
     def cancel(self) -> None:
         """The caller no longer waits: answer at once."""
@@ -116,21 +118,19 @@ class PlanRun:
     def _hear(self, raw: RawReply) -> None:
         if self._join.knows(raw.lane):
             self._join.repeat()
-            return
-        try:
-            reply = LaneReply.from_json(raw.data)
-        except ValidationError:
-            self._join.refuse(raw.lane, Verdict.UNDECODABLE)
-        else:
-            self._offer(raw.lane, reply)
+        elif raw not in self._refused and self._offer(raw) in REFUSALS:
+            self._refused.add(raw)
         if self._join.done():
             self._over.set()
 
-    def _offer(self, lane: str, reply: LaneReply) -> None:
-        if reply.lane == lane:
-            self._join.offer(reply, max(0.0, self._elapsed_ms() - self._arrived_ms))
-        else:
-            self._join.refuse(lane, Verdict.WRONG_SOURCE)
+    def _offer(self, raw: RawReply) -> Verdict:
+        try:
+            reply = LaneReply.from_json(raw.data)
+        except ValidationError:
+            return self._join.refuse(raw.lane, Verdict.UNDECODABLE)
+        if reply.lane != raw.lane:
+            return self._join.refuse(raw.lane, Verdict.WRONG_SOURCE)
+        return self._join.offer(reply, max(0.0, self._elapsed_ms() - self._arrived_ms))
 
     # -- texts --------------------------------------------------------------------------------------------------
 

@@ -27,6 +27,10 @@ class Verdict(StrEnum):
     UNDECODABLE = "undecodable"
 
 
+REFUSALS = frozenset(Verdict) - {Verdict.ACCEPTED, Verdict.DUPLICATE, Verdict.LATE}
+"""Replies that may not be fused."""
+
+
 class Loss(StrEnum):
     """Why a lane of the plan has no reply to fuse."""
 

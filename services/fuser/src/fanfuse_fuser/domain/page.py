@@ -4,6 +4,7 @@ In: the fused list, what the text fetch brought. Out: the page, and what is miss
 before anything else; a hit never disappears in silence.
 """
 
+import json
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import islice
@@ -119,7 +120,7 @@ def _strip(hits: list[AnswerHit], over: int, bare: Callable[[AnswerHit], AnswerH
         saved += len(hit.to_json()) - len(stripped.to_json())
         if hit.text is not None and stripped.text is None:
             missing.add(hit.chunk_id)
-            saved -= len(hit.chunk_id.encode("unicode_escape")) + 3
+            saved -= len(json.dumps(hit.chunk_id, ensure_ascii=False).encode()) + 1
         hits[position] = stripped
     return saved
 
