@@ -30,13 +30,13 @@ class Build:
     embedder = EmbedderSpec(model="mini", dimensions=3, languages=("en",))
 
     def wiring(self, kind: Kind | str, backend: str = "main", **fields: Any) -> Wiring:
-        values = {"pool": backend, "operators": ALL_OPS} | fields
+        values: dict[str, Any] = {"pool": backend, "operators": ALL_OPS} | fields
         return Wiring(kind=Kind(kind), backend=backend, **values)
 
     def card(
         self, corpus: str, *, kinds: tuple[str, ...] = ("vector", "keyword", "graph"), **fields: Any
     ) -> CorpusCard:
-        values = {
+        values: dict[str, Any] = {
             "tenant": "acme",
             "public": True,
             "embedder": self.embedder,
@@ -46,7 +46,12 @@ class Build:
         return CorpusCard(corpus=corpus, **(values | fields))
 
     def shape(self, shape: Shape | str = Shape.MIXED, **fields: Any) -> QueryShape:
-        values = {"reason": "test", "entities": ("Alice Smith",), "language": "en", "scripts": ("latin",)}
+        values: dict[str, Any] = {
+            "reason": "test",
+            "entities": ("Alice Smith",),
+            "language": "en",
+            "scripts": ("latin",),
+        }
         return QueryShape(shape=Shape(shape), **(values | fields))
 
     def score(self, corpus: str, score: float, *, boost: str | None = None, exclude: str | None = None) -> CorpusScore:
