@@ -16,7 +16,7 @@ from fanfuse_contracts.retrieval import ChunksReply, ChunkText, LaneReply
 from fanfuse_fuser.domain import budget
 from fanfuse_fuser.domain.assembly import EMPTY_PAGE, Joined, assemble, lanes_to_report
 from fanfuse_fuser.domain.coverage import ranked_lists
-from fanfuse_fuser.domain.fusion import Fused, fuse
+from fanfuse_fuser.domain.fusion import FusedList, fuse
 from fanfuse_fuser.domain.join import REFUSALS, Join, LaneResult, Verdict
 from fanfuse_fuser.domain.page import NO_TEXTS, Identity, Page, Texts, page_of, wanted_texts
 from fanfuse_fuser.ports import Clock, Pools, RawReply, Replies, TextSource
@@ -134,12 +134,12 @@ class PlanRun:
 
     # -- texts --------------------------------------------------------------------------------------------------
 
-    async def _page(self, fused: list[Fused]) -> Page:
+    async def _page(self, fused: FusedList) -> Page:
         query = self._planned.query
         texts = await self._texts(fused) if query.include_text else None
         return page_of(fused, query.offset, query.top_k, texts)
 
-    async def _texts(self, fused: list[Fused]) -> Texts:
+    async def _texts(self, fused: FusedList) -> Texts:
         query = self._planned.query
         timeout_s = budget.left_to_fetch_ms(self._elapsed_ms(), query.budget_ms) / 1e3
         wanted = wanted_texts(fused, query.offset, query.top_k)

@@ -5,7 +5,7 @@ before anything else; a hit never disappears in silence.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from itertools import islice
 
@@ -13,7 +13,7 @@ from fanfuse_contracts import limits
 from fanfuse_contracts.answer import Answer, AnswerHit
 from fanfuse_contracts.enums import Status
 from fanfuse_contracts.retrieval import ChunkText
-from fanfuse_fuser.domain.fusion import Fused, contributions
+from fanfuse_fuser.domain.fusion import Fused, FusedList
 
 SPARES = 5
 """Texts fetched beyond the page, so that the hits that move up for deleted chunks have theirs."""
@@ -43,7 +43,7 @@ class Page:
     gone: int
 
 
-def wanted_texts(fused: Sequence[Fused], offset: int, top_k: int) -> dict[str, tuple[str, ...]]:
+def wanted_texts(fused: FusedList, offset: int, top_k: int) -> dict[str, tuple[str, ...]]:
     """Chunk ids by corpus whose text the page may need: its own and a few spares, best first."""
     wanted: dict[str, list[str]] = {}
     for row in fused[offset : offset + top_k + SPARES]:
@@ -51,7 +51,7 @@ def wanted_texts(fused: Sequence[Fused], offset: int, top_k: int) -> dict[str, t
     return {corpus: tuple(ids) for corpus, ids in wanted.items()}
 
 
-def page_of(fused: Sequence[Fused], offset: int, top_k: int, texts: Texts | None) -> Page:
+def page_of(fused: FusedList, offset: int, top_k: int, texts: Texts | None) -> Page:
     """Hits `offset + 1` to `offset + top_k`; deleted ones are dropped and the next move up. None: no text is wanted."""
     found = texts or NO_TEXTS
     rows, dropped = _rows(fused, offset, top_k, found.gone)
@@ -80,7 +80,7 @@ def fit(answer: Answer, limit: int = limits.MAX_ANSWER_BYTES) -> Answer:
     return answer.model_copy(update={"hits": tuple(hits), "missing_texts": names, "status": status})
 
 
-def _rows(fused: Sequence[Fused], offset: int, top_k: int, gone: Set[Identity]) -> tuple[list[Fused], int]:
+def _rows(fused: FusedList, offset: int, top_k: int, gone: Set[Identity]) -> tuple[list[Fused], int]:
     """The rows of the page, and how many before its end were dropped."""
     rows: list[Fused] = []
     dropped = 0
@@ -105,7 +105,7 @@ def _hit(row: Fused, rank: int, texts: Texts) -> AnswerHit:
         text=text.text if text else None,
         source=text.source if text else "",
         content_hash=row.content_hash,
-        contributions=contributions(row),
+        contributions=row.contributions(),
     )
 
 
