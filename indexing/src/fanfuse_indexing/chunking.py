@@ -25,6 +25,8 @@ from fanfuse_indexing.splitting import split_text
 _NOT_SLUG = re.compile(r"[^\w\s-]")
 _GAPS = re.compile(r"[\s_-]+")
 _SOURCE_ROOT = "src"
+SYMBOL_KIND = "symbol_kind"
+"""Metadata of a chunk that was cut from a Python symbol: `module`, `class`, `function` or `method`."""
 
 
 def content_hash(title: str, text: str) -> str:
@@ -112,7 +114,7 @@ def _python_pieces(document: Document) -> Iterator[Piece]:
         yield Piece("", document.title, document.text)
     for symbol in symbols:
         inner = symbol.name.removeprefix(module).lstrip(".")
-        facts = {"module": module, "symbol_kind": symbol.kind.value}
+        facts = {"module": module, SYMBOL_KIND: symbol.kind.value}
         yield Piece(inner, symbol.name, symbol.text, facts, (symbol.name, *symbol.bases), symbol.triples)
 
 

@@ -11,7 +11,7 @@ from fanfuse_indexing import limits
 
 _UPPER = "A-ZÀ-ÖØ-ÞĀĂĄĆČĎĐĒĘĚĞĢĪİĶĹĽŁŃŇŌŐŒŘŚŞŠŢŤŪŮŰŹŻŽΑ-ΩА-ЯЁЇІЄ"
 _CAPITALISED = rf"[{_UPPER}][\w’'&-]{{0,40}}"
-_LINKS = r"(?:of|de|da|di|du|la|le|van|von|der|den|del|al|bin|and|the|for|&)"
+_LINKS = r"(?:of|de|da|di|du|la|le|van|von|der|den|del|al|bin|the|&)"
 
 _CODE = re.compile(
     r"(?<![\w@/.-])(?:"
@@ -33,7 +33,6 @@ _QUOTED = re.compile(
     r"[“\"«]([^“”\"«»\n]{2,80})[”\"»]|「([^「」\n]{1,40})」|《([^《》\n]{1,40})》|``?([^`\n]{2,80})``?"
 )
 _NAME = re.compile(rf"(?<![\w.]){_CAPITALISED}(?: (?:{_LINKS} ){{0,2}}{_CAPITALISED}){{1,5}}")
-_PATTERNS = (_CODE, _IDENTIFIER, _QUOTED, _NAME)
 
 _OPENER_WORDS = (
     "a an and are as at be but by can do does for from had has have he her his how i if in is it its may most my no "
@@ -86,12 +85,14 @@ def extract_entities(text: str, gazetteer: Gazetteer | None = None) -> tuple[str
 
 
 def _found(text: str) -> Iterator[tuple[int, str]]:
-    for pattern in _PATTERNS:
-        for match in pattern.finditer(text):
-            name = next((group for group in match.groups() if group), match[0])
-            kept = _name(name) if pattern is _NAME else _quoted(name) if pattern is _QUOTED else name
-            if kept and len(kept) <= limits.MAX_ENTITY_CHARS:
-                yield match.start(), kept
+    identifiers = [(found.start(), found[0]) for found in _IDENTIFIER.finditer(text)]
+    rest = _IDENTIFIER.sub(lambda found: "\n" * len(found[0]), text)
+    symbols = ((found.start(), found[0]) for found in _CODE.finditer(text))
+    quoted = ((found.start(), _quoted(next(filter(None, found.groups())))) for found in _QUOTED.finditer(text))
+    names = ((found.start(), _name(found[0])) for found in _NAME.finditer(rest))
+    for start, name in (*identifiers, *symbols, *quoted, *names):
+        if name and len(name) <= limits.MAX_ENTITY_CHARS:
+            yield start, name
 
 
 def _name(run: str) -> str:

@@ -62,7 +62,7 @@ def _wide_lines(stream: BinaryIO, encoding: str, source: str, ledger: Ledger) ->
     try:
         while line := text.readline(limits.MAX_LINE_BYTES + 1):
             number += 1
-            ledger.bytes_read = ledger.bytes_read + len(line) * 2
+            ledger.bytes_read += len(line) * 2
             if len(line) > limits.MAX_LINE_BYTES:
                 _pass_rest(text, "\n")
                 ledger.skip(source, number, Code.TOO_LARGE, f"the line is over {limits.MAX_LINE_BYTES:,} characters")
@@ -70,6 +70,8 @@ def _wide_lines(stream: BinaryIO, encoding: str, source: str, ledger: Ledger) ->
                 yield number, line
     except UnicodeError as error:
         ledger.skip(source, number + 1, Code.UNDECODABLE, f"not {encoding} from this line on: {error}")
+    finally:
+        text.detach()
 
 
 def _pass_rest(stream: IO[AnyStr], newline: AnyStr) -> int:

@@ -19,8 +19,8 @@ MAX_VECTORS_FILE_BYTES: Final = 2 * 1024**3
 TARGET_CHUNK_CHARS: Final = 1_200
 """About the 256 tokens an embedder of the MiniLM family reads."""
 MAX_CHUNK_CHARS: Final = 2_000
-MIN_TAIL_CHARS: Final = 200
-"""A shorter rest joins the chunk before it, where that stays under the maximum."""
+MIN_TAIL_SHARE: Final = 1 / 6
+"""A last chunk below this share of the target joins the one before it, where that stays under the maximum."""
 MAX_WHOLE_RECORD_CHARS: Final = 20_000
 """A JSONL record up to this size stays one chunk under its own `_id`; a longer one is split and reported."""
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fanfuse_contracts.chunks import Chunk
-from fanfuse_indexing.chunking import chunks_of, is_whole
+from fanfuse_indexing.chunking import SYMBOL_KIND, chunks_of, is_whole
 from fanfuse_indexing.documents import Document
 from fanfuse_indexing.entities import Gazetteer
 from fanfuse_indexing.fields import FieldTypes
@@ -91,6 +91,8 @@ class Loading:
     def _counted(self, document: Document, chunks: list[Chunk]) -> Iterator[Chunk]:
         if document.format is Format.JSONL and not is_whole(document):
             self._note(document, Code.SPLIT, f"{len(document.text):,} characters: split into {len(chunks)} chunks")
+        if document.format is Format.PYTHON and SYMBOL_KIND not in chunks[0].metadata:
+            self._note(document, Code.NOT_PARSED, "no docstring, class or function can be read: loaded as plain text")
         self._ledger.loaded += 1
         for chunk in chunks:
             for name, reason in self._fields.observe(chunk.metadata):

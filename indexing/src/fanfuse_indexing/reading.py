@@ -14,7 +14,6 @@ from fanfuse_indexing.documents import Document
 from fanfuse_indexing.files import SourceFile, source_files
 from fanfuse_indexing.formats import Format
 from fanfuse_indexing.jsonl import read_records
-from fanfuse_indexing.python_source import parse_python
 from fanfuse_indexing.report import Code, Ledger
 
 _CONTROLS = {code: f"%{code:02X}" for code in (*range(32), 127)}
@@ -63,8 +62,6 @@ def _document(file: SourceFile, text: str, ledger: Ledger) -> Iterator[Document]
     if not text.strip():
         ledger.skip(file.name, None, Code.NO_TEXT, "the file holds blanks only")
         return
-    if file.format is Format.PYTHON and parse_python(text) is None:
-        ledger.notice(file.name, None, Code.NOT_PARSED, "not valid Python here: loaded as plain text")
     yield Document(
         document_id=document_id_of(file.name),
         title=" ".join(PurePosixPath(file.name).name.split()),

@@ -30,7 +30,7 @@ def split_spans(
     """Spans of about `target` and at most `maximum` characters, without blank ends; none for blank text."""
     packed = _pack(_units(text, 0, len(text), maximum, 0), target)
     stripped = [span for start, end in packed if (span := _strip(text, start, end))]
-    return _join_tail(stripped, maximum)
+    return _join_tail(stripped, target, maximum)
 
 
 def split_text(text: str, target: int = limits.TARGET_CHUNK_CHARS, maximum: int = limits.MAX_CHUNK_CHARS) -> list[str]:
@@ -87,9 +87,9 @@ def _strip(text: str, start: int, end: int) -> Span | None:
     return (left, right) if left < right else None
 
 
-def _join_tail(spans: list[Span], maximum: int) -> list[Span]:
+def _join_tail(spans: list[Span], target: int, maximum: int) -> list[Span]:
     if len(spans) < 2:
         return spans
     (start, _), (left, right) = spans[-2:]
-    short = right - left < min(limits.MIN_TAIL_CHARS, maximum) and right - start <= maximum
+    short = right - left < target * limits.MIN_TAIL_SHARE and right - start <= maximum
     return [*spans[:-2], (start, right)] if short else spans
