@@ -1,17 +1,19 @@
 """Messages of work-queue streams by sequence, through the stream API."""
 
 from collections.abc import Awaitable
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from nats.errors import Error as NatsError
 from nats.js import api
-from nats.js.errors import BadRequestError, NotFoundError
+from nats.js.errors import APIError, NotFoundError
 
 from fanfuse_health.ports import QueuedMessage
 from fanfuse_runtime.bus import Bus
 from fanfuse_runtime.errors import PublishRefusedError
 
 T = TypeVar("T")
+_NO_MESSAGE: Final = 10057
+"""What the server says (with code 500) to the deletion of a message that is gone."""
 
 
 class StreamQueues:
@@ -41,18 +43,10 @@ class StreamQueues:
 async def _found(call: Awaitable[T]) -> T | None:
     try:
         return await call
-    except NotFoundError:
-        return None
-    except BadRequestError as error:
-        if error.err_code == _NO_MESSAGE:
-            return None
-        raise PublishRefusedError(f"a work queue could not be read: {error}") from error
     except (NatsError, TimeoutError) as error:
-        raise PublishRefusedError(f"a work queue could not be read: {str(error) or 'no answer'}") from error
-
-
-_NO_MESSAGE = 10057
-"""The server's JSSequenceNotFound, and what a deletion of a message that is gone answers."""
+        if isinstance(error, NotFoundError) or (isinstance(error, APIError) and error.err_code == _NO_MESSAGE):
+            return None
+        raise PublishRefusedError(f"a work queue did not answer: {str(error) or type(error).__name__}") from error
 
 
 def _queued(message: api.RawStreamMsg | None) -> QueuedMessage | None:
