@@ -1,0 +1,16 @@
+"""How much of a query's budget a search may use. Durations in milliseconds; knows no clock and no deadline."""
+
+from typing import Final
+
+from fanfuse_contracts import limits
+
+REPLY_RESERVE_MS: Final = 100.0
+"""Kept back so that a typed failure still reaches the fuser while it waits (it keeps up to 80 ms itself)."""
+_MAX_SHARE: Final = 0.25
+FAIR_CALL_MS: Final = float(limits.MIN_BUDGET_MS)
+"""A call that was given less than this says nothing about its backend when it is not back in time."""
+
+
+def time_for_search_ms(remaining_ms: float, budget_ms: int) -> float:
+    """What is left for embedding and search; zero or less: answer `expired` without asking anybody."""
+    return remaining_ms - min(REPLY_RESERVE_MS, budget_ms * _MAX_SHARE)

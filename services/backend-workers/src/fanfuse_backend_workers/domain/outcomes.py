@@ -1,0 +1,73 @@
+"""What health is told about a backend.
+
+In: lanes that ended, with the moment in seconds of any steady clock. Out: rows to publish. Every failure that is the
+backend's fault is told; successes are told in lots, and those not told yet go out before a failure, so that the share
+of failures health sees is the true one. Request faults, expired budgets and a worker's own refusals are told to nobody.
+"""
+
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from fanfuse_backend_workers.domain.budget import FAIR_CALL_MS
+from fanfuse_contracts import limits
+from fanfuse_contracts.enums import FailureKind, Kind
+from fanfuse_contracts.plan import RetrieveCommand
+from fanfuse_contracts.retrieval import Failure
+
+PROBE_PREFIX: Final = "probe-"
+PROBE_LANE: Final = "probe"
+"""Query id prefix and lane of health's own commands: it judges their replies itself."""
+
+Backend = tuple[Kind, str]
+
+
+class Row(NamedTuple):
+    """`weight` calls that all went well, or one that failed."""
+
+    weight: int
+    failure: Failure | None = None
+
+
+@dataclass(slots=True)
+class _Untold:
+    successes: int = 0
+    since_s: float = 0.0
+
+
+def is_probe(command: RetrieveCommand) -> bool:
+    """True for a command of health; a lane's name is the router's, so no caller can make one."""
+    return command.lane == PROBE_LANE and command.query_id.startswith(PROBE_PREFIX)
+
+
+def is_backend_fault(kind: FailureKind, given_ms: float) -> bool:
+    """True if a failed call speaks against the backend; `given_ms`: the time it was given."""
+    if kind is FailureKind.TIMEOUT and given_ms < FAIR_CALL_MS:
+        return False
+    return kind.counts_against_backend
+
+
+class OutcomeSampler:
+    """Counts the calls of every backend. One entry per backend; a health window's age bounds what it remembers."""
+
+    def __init__(self, sample_every: int = limits.SUCCESS_SAMPLE_EVERY) -> None:
+        self._sample_every = sample_every
+        self._untold: dict[Backend, _Untold] = {}
+
+    def observe(self, backend: Backend, failure: Failure | None, now_s: float) -> tuple[Row, ...]:
+        """Take in one call that the backend answered (None) or failed by its own fault; the rows to tell now."""
+        untold = self._untold.setdefault(backend, _Untold())
+        if now_s - untold.since_s > limits.HEALTH_WINDOW_S:
+            untold.successes = 0
+        if failure is not None:
+            return (*self._tell(untold, at_least=1), Row(1, failure))
+        if untold.successes == 0:
+            untold.since_s = now_s
+        untold.successes += 1
+        return self._tell(untold, at_least=self._sample_every)
+
+    def _tell(self, untold: _Untold, at_least: int) -> tuple[Row, ...]:
+        if untold.successes < at_least:
+            return ()
+        row = Row(untold.successes)
+        untold.successes = 0
+        return (row,)

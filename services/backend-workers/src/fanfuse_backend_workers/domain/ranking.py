@@ -1,0 +1,47 @@
+"""An engine's hits become the ranked list of a lane.
+
+In: hits with the engine's own scores. Out: hits ranked from 1 in a total order. Nothing without a chunk id or with a
+score that is not finite gets a rank; a chunk gets one rank, its best.
+"""
+
+import math
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from fanfuse_backend_workers.ports import EngineHit
+from fanfuse_contracts import limits
+from fanfuse_contracts.retrieval import LaneHit
+
+MAX_CHUNK_ID_CHARS = 512
+
+
+class Ranked(NamedTuple):
+    """Hits in their order, and how many were refused."""
+
+    hits: tuple[LaneHit, ...]
+    dropped: int
+
+
+def rank(found: Iterable[EngineHit], window: int) -> Ranked:
+    """The best `window` chunks: higher score first, ties by chunk id, so that one set of hits has one order."""
+    hits = list(found)
+    sound = sorted((hit for hit in hits if _sound(hit)), key=lambda hit: (-hit.score, hit.chunk_id))
+    best: dict[str, EngineHit] = {}
+    for hit in sound:
+        best.setdefault(hit.chunk_id, hit)
+    chosen = list(best.values())[:window]
+    return Ranked(tuple(_lane_hit(hit, place) for place, hit in enumerate(chosen, start=1)), len(hits) - len(sound))
+
+
+def _sound(hit: EngineHit) -> bool:
+    return 0 < len(hit.chunk_id) <= MAX_CHUNK_ID_CHARS and math.isfinite(hit.score)
+
+
+def _lane_hit(hit: EngineHit, place: int) -> LaneHit:
+    return LaneHit(
+        chunk_id=hit.chunk_id,
+        rank=place,
+        score=hit.score,
+        content_hash=hit.content_hash,
+        title=hit.title[: limits.MAX_TITLE_CHARS],
+    )

@@ -1,0 +1,103 @@
+"""The reply of a lane: hits, or a typed failure.
+
+In: a command, what was applied and found. Out: one frozen `LaneReply`. The filter digest is computed from what was
+applied inside the engine, never copied from the command.
+"""
+
+from typing import Final, NamedTuple
+
+from fanfuse_backend_workers.domain.ranking import rank
+from fanfuse_backend_workers.ports import EngineResult, SearchError, SearchRequest
+from fanfuse_contracts.enums import FailureKind, Kind, LaneOutcome
+from fanfuse_contracts.filters import digest
+from fanfuse_contracts.plan import RetrieveCommand
+from fanfuse_contracts.retrieval import Failure, LaneHit, LaneReply
+
+MAX_MESSAGE_CHARS: Final = 500
+_COMMA_BYTES: Final = 1
+
+
+class LaneAddress(NamedTuple):
+    """Which lane of which query a reply is for."""
+
+    tenant: str
+    query_id: str
+    lane: str
+    corpus: str
+    kind: Kind
+    backend: str
+    attempt: int = 0
+
+
+def address_of(command: RetrieveCommand) -> LaneAddress:
+    """Where a command's reply goes."""
+    return LaneAddress(
+        command.tenant,
+        command.query_id,
+        command.lane,
+        command.corpus,
+        command.kind,
+        command.backend,
+        command.attempt,
+    )
+
+
+def answered(
+    command: RetrieveCommand, applied: SearchRequest, result: EngineResult, generation: str | None
+) -> LaneReply:
+    """The reply of a search that ran: `answered`, `empty`, or `cut` where the engine says that its list is short."""
+    ranked = rank(result.hits, command.window)
+    outcome = LaneOutcome.ANSWERED if ranked.hits else LaneOutcome.EMPTY
+    return LaneReply(
+        tenant=command.tenant,
+        query_id=command.query_id,
+        lane=command.lane,
+        corpus=command.corpus,
+        kind=command.kind,
+        backend=command.backend,
+        outcome=LaneOutcome.CUT if result.cut else outcome,
+        hits=ranked.hits,
+        filter_digest=digest(applied.tenant, applied.corpus, applied.filter),
+        generation=generation,
+        dropped_hits=result.dropped + ranked.dropped,
+    )
+
+
+def failed(lane: LaneAddress, error: SearchError) -> LaneReply:
+    """The reply of a lane that has nothing to give."""
+    return LaneReply(
+        tenant=lane.tenant,
+        query_id=lane.query_id,
+        lane=lane.lane,
+        corpus=lane.corpus,
+        kind=lane.kind,
+        backend=lane.backend,
+        outcome=LaneOutcome.FAILED,
+        failure=Failure(kind=error.kind, message=error.message[:MAX_MESSAGE_CHARS]),
+    )
+
+
+def signed(reply: LaneReply, worker: str, elapsed_ms: float) -> LaneReply:
+    """The reply with who made it and how long it took."""
+    return reply.model_copy(update={"worker": worker, "elapsed_ms": elapsed_ms})
+
+
+def fit(reply: LaneReply, max_bytes: int) -> LaneReply:
+    """The reply in at most `max_bytes` of JSON: the worst hits go first, and the outcome says `cut`."""
+    if len(reply.to_json()) <= max_bytes:
+        return reply
+    bare = reply.model_copy(update={"hits": (), "outcome": LaneOutcome.CUT})
+    kept = _fitting(reply.hits, max_bytes - len(bare.to_json()))
+    if kept:
+        return bare.model_copy(update={"hits": kept})
+    message = f"not even the first of {len(reply.hits)} hits fits into {max_bytes} bytes"
+    failure = Failure(kind=FailureKind.TOO_LARGE, message=message)
+    return bare.model_copy(update={"outcome": LaneOutcome.FAILED, "failure": failure})
+
+
+def _fitting(hits: tuple[LaneHit, ...], room: int) -> tuple[LaneHit, ...]:
+    for count, hit in enumerate(hits):
+        room -= len(hit.to_json()) + _COMMA_BYTES
+        if room < 0:
+            return hits[:count]
+    return hits

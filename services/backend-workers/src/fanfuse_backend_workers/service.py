@@ -1,0 +1,59 @@
+"""The workers' manifest: catalog, embedding and worker on this process's bus, their subscribers, their life cycle."""
+
+from fanfuse_backend_workers import bus
+from fanfuse_backend_workers.admission import Admission
+from fanfuse_backend_workers.catalog import Catalog
+from fanfuse_backend_workers.domain.pools import served_pools
+from fanfuse_backend_workers.embedded import embedders, engines_of, texts_of
+from fanfuse_backend_workers.embedding import QueryEmbedding
+from fanfuse_backend_workers.ports import LoadEmbedder, OpenEngine, OpenTexts
+from fanfuse_backend_workers.settings import WorkerSettings
+from fanfuse_backend_workers.warming import warm_up
+from fanfuse_backend_workers.worker import Worker
+from fanfuse_contracts.enums import Stage
+from fanfuse_contracts.health import ServedPool
+from fanfuse_runtime.router import ServiceRouter
+from fanfuse_runtime.service import Context, Service, ServiceFactory
+
+
+def build_with(
+    *,
+    open_engine: OpenEngine,
+    open_texts: OpenTexts,
+    load_embedder: LoadEmbedder,
+    settings: WorkerSettings | None = None,
+) -> ServiceFactory:
+    """A factory of workers on these engines, texts and embedders. `settings`: None reads the environment."""
+    chosen = settings or WorkerSettings()
+
+    def build_workers(context: Context) -> Service:
+        catalog = Catalog(context.corpora, chosen.pools, open_engine, open_texts)
+        embedding = QueryEmbedding(load_embedder, chosen.embedder_threads)
+        worker = Worker(catalog, embedding, Admission(chosen.in_flight_per_corpus), context.bus)
+        router = ServiceRouter(Stage.BACKEND_WORKERS, context)
+        bus.declare(router, bus.WorkerHandlers(context, worker, catalog), chosen.pools, chosen.in_flight)
+
+        def pools() -> tuple[ServedPool, ...]:
+            return served_pools(chosen.pools, context.corpora.values.values())
+
+        async def close() -> None:
+            embedding.close()
+            await catalog.close()
+
+        return Service(
+            stage=Stage.BACKEND_WORKERS,
+            router=router,
+            warm_up=lambda: warm_up(catalog, embedding),
+            close=close,
+            served_pools=pools,
+            applied_revision=catalog.applied_revision,
+        )
+
+    return build_workers
+
+
+def build(context: Context) -> Service:
+    """Workers on the embedded engines of the data directory."""
+    data = context.settings.data_dir
+    factory = build_with(open_engine=engines_of(data), open_texts=texts_of(data), load_embedder=embedders())
+    return factory(context)

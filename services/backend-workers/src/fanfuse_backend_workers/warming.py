@@ -1,0 +1,44 @@
+"""The first search of every engine and the first vector of every embedder, before the process is ready.
+
+The first query of a cold process is many times slower. What fails here is only logged: a broken corpus must not keep
+the others from being served.
+"""
+
+from typing import Final
+
+from fanfuse_backend_workers.catalog import Catalog, EngineKey, OpenCorpus
+from fanfuse_backend_workers.domain.requests import embedder_for_text
+from fanfuse_backend_workers.embedding import QueryEmbedding
+from fanfuse_backend_workers.ports import SearchError, SearchRequest
+from fanfuse_backend_workers.worker import ask
+from fanfuse_contracts.corpus import CorpusCard
+from fanfuse_contracts.enums import Kind
+from fanfuse_runtime.logs import get_logger
+
+TEXT: Final = "warm up"
+_TIMEOUT_S: Final = 30.0
+
+_log = get_logger("backend-workers.warming")
+
+
+async def warm_up(catalog: Catalog, embedding: QueryEmbedding) -> None:
+    """Open everything and use it once."""
+    await catalog.start()
+    for key in catalog.engines:
+        try:
+            async with catalog.engine(key) as opened:
+                await _search_once(key, opened, embedding)
+        except SearchError as error:
+            _log.warning("warm_up.failed", corpus=key.corpus, backend=key.backend, error=error.message)
+
+
+async def _search_once(key: EngineKey, opened: OpenCorpus, embedding: QueryEmbedding) -> None:
+    vector = await _vector(opened.card, embedding) if key.kind is Kind.VECTOR else None
+    request = SearchRequest(key.tenant, key.corpus, TEXT, 1, _TIMEOUT_S, vector=vector, seeds=(TEXT,))
+    await ask(opened.engine, request)
+
+
+async def _vector(card: CorpusCard, embedding: QueryEmbedding) -> tuple[float, ...]:
+    if card.embedder is not None and not card.embedder.local:
+        return (1.0, *(0.0,) * (card.embedder.dimensions - 1))
+    return await embedding.vector(embedder_for_text(card, TEXT), TEXT, _TIMEOUT_S)
