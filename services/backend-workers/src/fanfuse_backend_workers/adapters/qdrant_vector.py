@@ -4,6 +4,7 @@ The shard is written once, without a log, and then only read: loading and search
 of processes may open one index. It is never optimised: that blocks the interpreter for seconds, and flat is exact.
 """
 
+import asyncio
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -51,12 +52,11 @@ class QdrantIndexBuilder:
         for field in ("tenant", "corpus", "values"):
             shard.update(edge.UpdateOperation.create_field_index(field, edge.KeywordIndexParams()))
         values = FieldValues()
-        count = 0
         for batch in _batches(itertools.chain([first] if first else [], stream)):
             points = [_point(tenant, corpus, chunk, _checked(chunk, size), values) for chunk in batch]
             shard.update(edge.UpdateOperation.upsert_points(points))
-            count += len(batch)
         shard.flush()
+        count = int(shard.count(edge.CountRequest(exact=True)))
         shard.close()
         manifest = IndexManifest(kind=self.kind, tenant=tenant, corpus=corpus, chunks=count, dimensions=size)
         write_manifest(directory, manifest, values)
@@ -65,7 +65,8 @@ class QdrantIndexBuilder:
     async def open(self, directory: Path) -> SearchEngine:
         """Open an index for reading; raises `SearchError`."""
         manifest, values = read_manifest(directory, self.kind)
-        return QdrantVectorEngine(edge.EdgeShard.load(str(directory / "shard")), manifest, values)
+        shard = await asyncio.to_thread(edge.EdgeShard.load, str(directory / "shard"))
+        return QdrantVectorEngine(shard, manifest, values)
 
 
 class QdrantVectorEngine:

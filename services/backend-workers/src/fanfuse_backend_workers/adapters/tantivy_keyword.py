@@ -33,14 +33,15 @@ class TantivyIndexBuilder:
 
     def build(self, directory: Path, tenant: str, corpus: str, chunks: Iterable[Chunk]) -> int:
         """Write a complete index into an empty directory; returns the number of chunks. Blocking."""
-        writer = tantivy.Index(_schema(), path=str(directory), reuse=False).writer(_WRITER_HEAP_BYTES, num_threads=1)
+        index = tantivy.Index(_schema(), path=str(directory), reuse=False)
+        writer = index.writer(_WRITER_HEAP_BYTES, num_threads=1)
         values = FieldValues()
-        count = 0
         for chunk in chunks:
             writer.add_document(_document(tenant, corpus, chunk, values))
-            count += 1
         writer.commit()
         writer.wait_merging_threads()
+        index.reload()
+        count = int(index.searcher().num_docs)
         manifest = IndexManifest(kind=self.kind, tenant=tenant, corpus=corpus, chunks=count)
         write_manifest(directory, manifest, values)
         return count
