@@ -185,8 +185,9 @@ def test_the_probe_is_the_smallest_search_of_the_services_own(kind):
     assert command.vector is None
 
 
-def test_a_corpus_that_is_embedded_elsewhere_is_probed_with_a_vector():
-    spec = EmbedderSpec(model="remote", dimensions=3, local=False)
+@pytest.mark.parametrize("local", [True, False])
+def test_a_vector_engine_is_probed_with_a_vector_so_that_its_embedder_does_not_decide(local):
+    spec = EmbedderSpec(model="minilm", dimensions=3, languages=("zh",), local=local)
     target = probe.Target(card("docs", 5, wired(), embedder=spec), wired())
     assert probe.build_command(target, "probe-1", 0, 2_000).vector == (1.0, 0.0, 0.0)
 

@@ -10,7 +10,7 @@ from fanfuse_health.domain.sweep import LOST_AFTER_S, Sighting, stuck
 
 COMMAND = RetrieveCommand(
     tenant="acme", query_id="q1", lane="docs-vector", corpus="docs", kind=Kind.VECTOR, backend="main", text="hello",
-    window=10, filter_digest="0" * 16, submitted_ns=5, budget_ms=2_000,
+    window=10, filter_digest="0" * 16, submitted_ns=5, budget_ms=2_000, attempt=3,
 )  # fmt: skip
 
 
@@ -69,7 +69,7 @@ def test_a_lost_command_becomes_a_failed_lane():
     todo = repair(
         Stage.BACKEND_WORKERS, subjects.retrieve(Kind.VECTOR, "main", "acme", "docs"), COMMAND.to_json(), 1, "h"
     )
-    assert todo.query is None
+    assert (todo.query, todo.attempt) == (None, 3)
     assert todo.reply is not None
     assert (todo.reply.tenant, todo.reply.query_id, todo.reply.lane) == ("acme", "q1", "docs-vector")
     assert todo.reply.outcome is LaneOutcome.FAILED

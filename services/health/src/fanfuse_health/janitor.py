@@ -57,7 +57,7 @@ class Janitor:
         if todo.query is not None:
             await self._answer(todo.query)
         if todo.reply is not None:
-            await self._reply(todo.reply)
+            await self._reply(todo.reply, todo.attempt)
         await self._queues.delete(stream, message.sequence)
         _log.warning("janitor.repaired", stage=stage.value, stream=stream, sequence=message.sequence)
 
@@ -66,12 +66,12 @@ class Janitor:
             self._bus, self._metrics, query.tenant, query.query_id, query.rejection, query.submitted_ns
         )
 
-    async def _reply(self, reply: LaneReply) -> None:
+    async def _reply(self, reply: LaneReply, attempt: int) -> None:
         await self._bus.publish(
             flow.RETRIEVED,
             subjects.retrieved(reply.tenant, reply.query_id, reply.lane),
             reply,
-            streams.message_id(reply.tenant, reply.query_id, "retrieved", reply.lane),
+            streams.message_id(reply.tenant, reply.query_id, "retrieved", reply.lane, attempt),
         )
 
     async def sweep(self, consumers: tuple[ConsumerSpec, ...]) -> int:

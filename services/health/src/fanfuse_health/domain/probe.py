@@ -80,8 +80,8 @@ def build_command(target: Target, query_id: str, now_ns: int, budget_ms: int) ->
 
 
 def _vector(card: CorpusCard) -> tuple[float, ...] | None:
-    # Only where the worker cannot embed the text itself.
-    if card.embedder is None or card.embedder.local:
+    # The engine is on trial, not the embedder: an embedder that is down or knows another language says nothing of it.
+    if card.embedder is None:
         return None
     return (1.0, *(0.0,) * (card.embedder.dimensions - 1))
 

@@ -53,6 +53,8 @@ class Repair:
     stage: Stage
     query: FailedQuery | None = None
     reply: LaneReply | None = None
+    attempt: int = 0
+    """Attempt of the command, for the reply's id: a worker that replied before it died was first."""
 
 
 def is_ours(advisory: MaxDeliveries) -> bool:
@@ -70,7 +72,10 @@ def stage_of(durable: str) -> Stage | None:
 def repair(stage: Stage, subject: str, data: bytes, stored_ns: int, janitor: str) -> Repair:
     """What to publish for one lost message. An undecodable one is answered as far as its subject tells whose it is."""
     if stage is Stage.BACKEND_WORKERS:
-        return Repair(stage, reply=_failed_reply(subject, data, janitor))
+        command = _command(subject, data)
+        if command is None:
+            return Repair(stage)
+        return Repair(stage, reply=_failed_reply(command, janitor), attempt=command.attempt)
     return Repair(stage, query=_failed_query(stage, subject, data, stored_ns))
 
 
@@ -93,14 +98,16 @@ def _submitted_ns(stage: Stage, data: bytes, stored_ns: int) -> int:
         return stored_ns
 
 
-def _failed_reply(subject: str, data: bytes, janitor: str) -> LaneReply | None:
+def _command(subject: str, data: bytes) -> RetrieveCommand | None:
     try:
         command = RetrieveCommand.from_json(data)
         owner = subjects.parse_tenant_corpus(subject)
     except (ValidationError, InvalidTokenError):
         return None
-    if owner != (command.tenant, command.corpus):
-        return None
+    return command if owner == (command.tenant, command.corpus) else None
+
+
+def _failed_reply(command: RetrieveCommand, janitor: str) -> LaneReply:
     return LaneReply(
         tenant=command.tenant,
         query_id=command.query_id,
