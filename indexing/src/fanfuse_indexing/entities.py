@@ -4,7 +4,7 @@ Deterministic, bounded by `limits`, linear in the length of the text; knows no l
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from itertools import takewhile
 
 from fanfuse_indexing import limits
@@ -33,6 +33,9 @@ _QUOTED = re.compile(
     r"[“\"«]([^“”\"«»\n]{2,80})[”\"»]|「([^「」\n]{1,40})」|《([^《》\n]{1,40})》|``?([^`\n]{2,80})``?"
 )
 _NAME = re.compile(rf"(?<![\w.]){_CAPITALISED}(?: (?:{_LINKS} ){{0,2}}{_CAPITALISED}){{1,5}}")
+_SINGLE = re.compile(
+    rf"(?:(?<=[^\W\d_] )|(?<=[,;] )|(?<=\())(?:[{_UPPER}][^\W\d_]{{2,40}}|[{_UPPER}]{{2,12}})(?![\w.-]\w|\()"
+)
 
 _OPENER_WORDS = (
     "a an and are as at be but by can do does for from had has have he her his how i if in is it its may most my no "
@@ -75,18 +78,42 @@ class Gazetteer:
 
 
 def extract_entities(text: str, gazetteer: Gazetteer | None = None) -> tuple[str, ...]:
-    """Up to `limits.MAX_ENTITIES` names: those of the gazetteer, code symbols, identifiers, quoted names, and runs of
-    capitalised words. Names of one capitalised word are found by a gazetteer only.
+    """Up to `limits.MAX_ENTITIES` names: those of the gazetteer, code symbols, identifiers, quoted names, runs of
+    capitalised words; where there is room, single capitalised words inside a sentence too.
     """
     head = text[: limits.MAX_ENTITY_TEXT_CHARS]
-    found = [*(gazetteer.find(head) if gazetteer else ()), *_found(head)]
-    names = dict.fromkeys(name for _, name in sorted(found, key=lambda mention: mention[0]))
-    return tuple(names)[: limits.MAX_ENTITIES]
+    strong = _in_order([*(gazetteer.find(head) if gazetteer else ()), *_found(head)])
+    room = limits.MAX_ENTITIES - len(strong)
+    weak = _in_order(_single_words(head), known={name.casefold() for name in strong}) if room > 0 else {}
+    kept = [*tuple(strong.items())[: limits.MAX_ENTITIES], *tuple(weak.items())[: max(room, 0)]]
+    return tuple(name for name, _ in sorted(kept, key=lambda mention: mention[1]))
+
+
+def _in_order(mentions: Iterable[tuple[int, str]], known: Container[str] = ()) -> dict[str, int]:
+    """First place of each name that is not known yet."""
+    first: dict[str, int] = {}
+    for place, name in sorted(mentions):
+        if name.casefold() not in known:
+            first.setdefault(name, place)
+    return first
+
+
+def _single_words(text: str) -> Iterator[tuple[int, str]]:
+    rest = text
+    for pattern in (_IDENTIFIER, _NAME, _CODE):
+        rest = pattern.sub(_blank, rest)
+    for found in _SINGLE.finditer(rest):
+        if found[0].casefold() not in _OPENERS:
+            yield found.start(), found[0]
+
+
+def _blank(found: re.Match[str]) -> str:
+    return "\n" * len(found[0])
 
 
 def _found(text: str) -> Iterator[tuple[int, str]]:
     identifiers = [(found.start(), found[0]) for found in _IDENTIFIER.finditer(text)]
-    rest = _IDENTIFIER.sub(lambda found: "\n" * len(found[0]), text)
+    rest = _IDENTIFIER.sub(_blank, text)
     symbols = ((found.start(), found[0]) for found in _CODE.finditer(text))
     quoted = ((found.start(), _quoted(next(filter(None, found.groups())))) for found in _QUOTED.finditer(text))
     names = ((found.start(), _name(found[0])) for found in _NAME.finditer(rest))

@@ -23,6 +23,8 @@ from fanfuse_indexing.entities import Gazetteer, extract_entities
         ("id 123e4567-e89b-12d3-a456-426614174000.", ("123e4567-e89b-12d3-a456-426614174000",)),
         ("plain words in a sentence, and nothing else", ()),
         ("mail a@example.com or https://example.com/x.y", ()),
+        ("made in Berlin by NATO, Acme (RAG) and the rest", ("Berlin", "NATO", "Acme", "RAG")),
+        ("Opening words are no names. Nor is I.", ()),
         ("", ()),
     ],
 )
@@ -33,7 +35,7 @@ def test_examples(text: str, expected: tuple[str, ...]):
 def test_a_gazetteer_finds_whole_words_in_its_own_spelling_longest_first():
     gazetteer = Gazetteer(["Berlin", "New York", "New York Times", "检索", "C++", "os.path"])
 
-    assert extract_entities("in BERLIN the new york times, Berliners; 全文检索 with os.path", gazetteer) == (
+    assert extract_entities("in BERLIN the new york times, berliners; 全文检索 with os.path", gazetteer) == (
         "Berlin",
         "New York Times",
         "检索",
@@ -52,6 +54,14 @@ def test_any_text_gives_bounded_and_repeatable_names(text: str):
     assert names == extract_entities(text)
     assert len(set(names)) == len(names) <= 64
     assert all(0 < len(name) <= 120 and name.strip() for name in names)
+
+
+def test_single_words_take_only_the_room_that_is_left():
+    text = "in " + " in ".join(f"Xanadu{chr(97 + n)}" for n in range(26)) + " and Alice Smith with name_1 "
+    names = extract_entities(text + " ".join(f"name_{number}" for number in range(2, 100)))
+
+    assert names[0] == "Alice Smith"
+    assert len(names) == 64
 
 
 def test_many_names_are_bounded():
