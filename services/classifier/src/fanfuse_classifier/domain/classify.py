@@ -45,8 +45,9 @@ def classify(
         return rejection
     shape = classifiers.shape(query.text, query.expansion_terms, query.hyde_vector)
     scores = classifiers.corpora.score(query.text, query.expansion_terms, cards)
-    fired = classifiers.rules.fire(tenant, query.text, {card.corpus for card in cards})
-    return Classification(shape, tuple(_rows(scores, fired)))
+    known = {card.corpus for card in cards}
+    fired = classifiers.rules.fire(tenant, query.text, known)
+    return Classification(shape, tuple(_rows({c: s for c, s in scores.items() if c in known}, fired)))
 
 
 def _rows(scores: Mapping[str, float], fired: Mapping[str, Sequence[FiredRule]]) -> Iterator[CorpusScore]:

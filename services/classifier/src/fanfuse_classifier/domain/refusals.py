@@ -1,19 +1,18 @@
 """Why a submitted query is refused before anything is searched.
 
-In: a text, or the body of a message that is no `SubmittedQuery`. Out: a `Rejection` with a short message that names the
-field and says what to do, or None.
+In: a text, or the validation error of a message that is no query. Out: a `Rejection` with a short message that names
+the field and says what to do, or None.
 """
 
-import json
-from typing import Any, Final
+from typing import Final
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from fanfuse_classifier.domain.text import is_blank
 from fanfuse_contracts import limits
 from fanfuse_contracts.enums import RejectionCode
 from fanfuse_contracts.plan import Rejection
-from fanfuse_contracts.query import SubmittedQuery
 
 _MAX_FAULTS: Final = 3
 _MAX_FAULT_CHARS: Final = 200
@@ -36,37 +35,47 @@ def refuse_expired(budget_ms: int) -> Rejection:
     )
 
 
-def explain_invalid(body: bytes, fallback: Rejection) -> Rejection:
-    """Name what is wrong with a body that can't be read as a query; `fallback` if nothing is."""
-    try:
-        SubmittedQuery.from_json(body)
-    except ValidationError as error:
-        return _explain(error, body)
-    return fallback
+def refuse_overloaded() -> Rejection:
+    """OVERLOADED: the query could not be passed on now."""
+    return Rejection(
+        code=RejectionCode.OVERLOADED,
+        message="the queue behind the classifier takes no more queries; ask again later",
+        retryable=True,
+    )
 
 
-def _explain(error: ValidationError, body: bytes) -> Rejection:
-    rows = error.errors(include_url=False, include_context=False, include_input=False)
-    faults = [_fault(row["loc"], row["msg"]) for row in rows[:_MAX_FAULTS]]
+def refuse_too_large(detail: str) -> Rejection:
+    """TOO_LARGE: the classified query is larger than the broker takes."""
+    return Rejection(code=RejectionCode.TOO_LARGE, message=f"the query is too large to be passed on: {detail}")
+
+
+def refuse_without_router(detail: str, *, retryable: bool) -> Rejection:
+    """UNAVAILABLE: the second half of a decision did not come."""
+    return Rejection(
+        code=RejectionCode.UNAVAILABLE,
+        message=f"the corpus-router gave no decision: {detail}",
+        retryable=retryable,
+    )
+
+
+def refuse_invalid(error: ValidationError) -> Rejection:
+    """TOO_LARGE where a text or list is over its limit, else INVALID_QUERY; the first three faults by field."""
+    rows = error.errors(include_url=False, include_context=False)
+    faults = [_fault(row) for row in rows[:_MAX_FAULTS]]
     if len(rows) > _MAX_FAULTS:
         faults.append(f"and {len(rows) - _MAX_FAULTS} more")
-    too_large = any(row["type"] in _TOO_LONG for row in rows) or _text_bytes(body) > limits.MAX_TEXT_BYTES
-    code = RejectionCode.TOO_LARGE if too_large else RejectionCode.INVALID_QUERY
+    code = RejectionCode.TOO_LARGE if any(map(_is_too_large, rows)) else RejectionCode.INVALID_QUERY
     return Rejection(code=code, message="; ".join(faults))
 
 
-def _fault(place: tuple[int | str, ...], message: str) -> str:
-    where = ".".join(map(str, place)) or "body"
-    what = message.removeprefix("Value error, ")
-    fault = f"{where}: {what}"
+def _fault(row: ErrorDetails) -> str:
+    where = ".".join(map(str, row["loc"])) or "body"
+    fault = f"{where}: {row['msg'].removeprefix('Value error, ')}"
     return fault if len(fault) <= _MAX_FAULT_CHARS else f"{fault[: _MAX_FAULT_CHARS - 3]}..."
 
 
-def _text_bytes(body: bytes) -> int:
-    """Bytes of the text in a body, 0 where it has none that can be read."""
-    try:
-        query: Any = json.loads(body)
-    except ValueError:
-        return 0
-    text = query.get("text") if isinstance(query, dict) else None
-    return len(text.encode("utf-8", "surrogatepass")) if isinstance(text, str) else 0
+def _is_too_large(row: ErrorDetails) -> bool:
+    if row["type"] in _TOO_LONG:
+        return True
+    given = row["input"]
+    return bool(row["loc"]) and isinstance(given, str) and len(given.encode("utf-8", "replace")) > limits.MAX_TEXT_BYTES

@@ -19,9 +19,10 @@ class TermWeights:
 
     def score(self, text: str, expansion_terms: Sequence[str], cards: Sequence[CorpusCard]) -> Mapping[str, float]:
         """Corpus id to score, for every corpus with a term in the text or the expansion terms."""
-        terms = weighable_terms(text, *expansion_terms)
+        weighted = [card for card in cards if card.term_weights]
+        terms = weighable_terms(text, *expansion_terms) if weighted else frozenset()
         scores: dict[str, float] = {}
-        for card in cards:
+        for card in weighted:
             weights = self._weights(card)
             hits = [weights[term] for term in sorted(terms & weights.keys())]
             if hits:

@@ -1,0 +1,1 @@
+"""Adapters of the classifier: where its replaceable parts come from."""

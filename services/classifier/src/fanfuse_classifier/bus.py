@@ -1,0 +1,155 @@
+"""What the classifier hears and says.
+
+In: `query.submitted` and `query.decide`. Out: `query.classified`, or the one answer of a query that is refused; a
+`DecideReply`. It parses, calls the domain and publishes; it decides nothing.
+"""
+
+from typing import Self
+
+from pydantic import ValidationError
+
+from fanfuse_classifier.domain import refusals
+from fanfuse_classifier.domain.classify import Classification, Classifiers, classify
+from fanfuse_contracts import flow, metrics, streams, subjects
+from fanfuse_contracts.base import Model
+from fanfuse_contracts.classification import QueryClassified
+from fanfuse_contracts.enums import RejectionCode, Stage
+from fanfuse_contracts.plan import DecideReply, DecideRequest, Rejection
+from fanfuse_contracts.query import AcceptedQuery, Hop, SubmittedQuery
+from fanfuse_contracts.tokens import InvalidTokenError
+from fanfuse_runtime.answers import publish_refusal
+from fanfuse_runtime.delivery import Delivery
+from fanfuse_runtime.errors import BusError, PublishRefusedError, TooLargeError
+from fanfuse_runtime.logs import get_logger
+from fanfuse_runtime.router import ServiceRouter
+from fanfuse_runtime.service import Context
+
+_log = get_logger("classifier")
+_DECIDE_ID = "decide"
+"""Query id of a query that is not run."""
+
+
+class Unread(Model):
+    """A body that the handler parses itself, so that a faulty one gets its typed reply instead of silence."""
+
+    @classmethod
+    def from_json(cls, data: bytes) -> Self:
+        """Accept anything."""
+        return cls()
+
+
+class ClassifierHandlers:
+    """The handlers, with what they need."""
+
+    def __init__(self, context: Context, classifiers: Classifiers) -> None:
+        self._bus = context.bus
+        self._corpora = context.corpora
+        self._metrics = context.metrics
+        self._classifiers = classifiers
+
+    async def on_query_submitted(self, delivery: Delivery, query: SubmittedQuery) -> None:
+        """Classify a query and pass it on, or answer it with a refusal."""
+        started_ns = self._bus.now_ns()
+        if self._bus.remaining_ms(delivery.stored_ns, query.budget_ms) <= 0:
+            await self._refuse(delivery, refusals.refuse_expired(query.budget_ms))
+            return
+        found = self._classify(delivery.tenant, query)
+        if isinstance(found, Rejection):
+            await self._refuse(delivery, found)
+            return
+        try:
+            await self._pass_on(delivery, query, found, started_ns)
+        except PublishRefusedError as error:
+            _log.warning("classifier.publish_refused", error=str(error))
+            await self._refuse(delivery, refusals.refuse_overloaded())
+        except TooLargeError as error:
+            await self._refuse(delivery, refusals.refuse_too_large(str(error)))
+
+    async def on_failed(self, delivery: Delivery, rejection: Rejection) -> None:
+        """Answer a query that can't be read, or that no retry helped."""
+        if rejection.code is RejectionCode.INVALID_QUERY:
+            rejection = _explain(delivery, rejection)
+        try:
+            await self._refuse(delivery, rejection)
+        except InvalidTokenError:
+            # No tenant or no query id: there is no subject to answer on. The dead letter says so.
+            _log.warning("classifier.unanswerable", subject=delivery.subject)
+
+    async def on_query_decide(self, delivery: Delivery, _: Unread) -> DecideReply:
+        """Classify a query and ask the router what it would do with it."""
+        try:
+            tenant = subjects.parse_tenant(delivery.subject)
+            query = DecideRequest.from_json(delivery.data).query
+        except ValidationError as error:
+            return DecideReply(rejection=refusals.refuse_invalid(error))
+        except InvalidTokenError as error:
+            return DecideReply(rejection=Rejection(code=RejectionCode.INVALID_QUERY, message=str(error)))
+        found = self._classify(tenant, query)
+        if isinstance(found, Rejection):
+            return DecideReply(rejection=found)
+        return await self._ask_router(tenant, _event(tenant, _DECIDE_ID, query, found, self._bus.now_ns()))
+
+    async def _ask_router(self, tenant: str, event: QueryClassified) -> DecideReply:
+        timeout_s = event.query.budget_ms / 1e3
+        try:
+            reply = await self._bus.request(flow.ROUTE_DECIDE, subjects.route_decide(tenant), event, timeout_s)
+            return DecideReply.from_json(reply)
+        except BusError as error:
+            rejection = refusals.refuse_without_router(str(error), retryable=error.retryable)
+        except ValidationError:
+            rejection = refusals.refuse_without_router("its reply can't be read", retryable=False)
+        return DecideReply(classification=event.classification, rejection=rejection)
+
+    def _classify(self, tenant: str, query: SubmittedQuery) -> Classification | Rejection:
+        return classify(query, tenant, self._corpora.of_tenant(tenant), self._classifiers)
+
+    async def _refuse(self, delivery: Delivery, rejection: Rejection) -> None:
+        await publish_refusal(
+            self._bus, self._metrics, delivery.tenant, delivery.query_id, rejection, delivery.stored_ns
+        )
+
+    async def _pass_on(self, delivery: Delivery, query: SubmittedQuery, found: Classification, started_ns: int) -> None:
+        tenant, query_id = delivery.tenant, delivery.query_id
+        hop = Hop(
+            stage=Stage.CLASSIFIER,
+            at_ms=self._bus.elapsed_ms(delivery.stored_ns),
+            took_ms=self._bus.elapsed_ms(started_ns),
+        )
+        stored = await self._bus.publish(
+            flow.CLASSIFIED,
+            subjects.query_classified(tenant, query_id),
+            _event(tenant, query_id, query, found, delivery.stored_ns, hop),
+            streams.message_id(tenant, query_id, Stage.CLASSIFIER.value),
+        )
+        if stored.duplicate:
+            self._metrics.inc(metrics.DUPLICATES_TOTAL, stage=Stage.CLASSIFIER.value)
+
+
+def _explain(delivery: Delivery, otherwise: Rejection) -> Rejection:
+    try:
+        SubmittedQuery.from_json(delivery.data)
+    except ValidationError as error:
+        return refusals.refuse_invalid(error)
+    return otherwise
+
+
+def _event(
+    tenant: str, query_id: str, query: SubmittedQuery, found: Classification, submitted_ns: int, *hops: Hop
+) -> QueryClassified:
+    return QueryClassified(
+        tenant=tenant,
+        query_id=query_id,
+        query=AcceptedQuery.model_validate(query, from_attributes=True),
+        submitted_ns=submitted_ns,
+        hops=hops,
+        classification=found.shape,
+        corpus_scores=found.corpus_scores,
+    )
+
+
+def declare(router: ServiceRouter, handlers: ClassifierHandlers, in_flight: int) -> None:
+    """Say what this service hears."""
+    router.consume(streams.CLASSIFIER_CONSUMER, SubmittedQuery, in_flight=in_flight, on_failed=handlers.on_failed)(
+        handlers.on_query_submitted
+    )
+    router.respond(subjects.QUERY_DECIDE, Unread)(handlers.on_query_decide)

@@ -1,0 +1,26 @@
+"""Settings of the classifier: environment variables with the prefix FANFUSE_CLASSIFIER_.
+
+A blank variable counts as unset.
+"""
+
+from typing import Annotated
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from fanfuse_contracts import limits
+
+
+class ClassifierSettings(BaseSettings):
+    """One classifier."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="FANFUSE_CLASSIFIER_", env_ignore_empty=True, extra="ignore", frozen=True
+    )
+
+    shape_classifier: str = "rules"
+    """Name in the entry-point group `fanfuse.shape_classifiers`."""
+    corpus_classifier: str = "term_weights"
+    """Name in the entry-point group `fanfuse.corpus_classifiers`."""
+    in_flight: Annotated[int, Field(ge=1)] = limits.CLASSIFIER_IN_FLIGHT
+    """Queries handled at a time by this process."""
