@@ -1,0 +1,84 @@
+"""Deleting chunks: the corpus is built again without them, and stored answers that show them are taken away.
+
+In: ids of chunks or documents, or none for the whole corpus. Out: what was deleted. When it returns, no answer shows a
+deleted chunk: neither a new one, nor one of a query that was running, nor a stored one.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from fanfuse_all_in_one.failures import UnknownChunkError, UnknownCorpusError
+from fanfuse_all_in_one.indexing import Progress, rebuild_corpus
+from fanfuse_all_in_one.operating import Operator, Registered
+from fanfuse_all_in_one.stored_answers import remove_answers
+from fanfuse_all_in_one.switching import take_out, wait_answered
+from fanfuse_backend_workers.generations import CorpusName, read_chunks
+from fanfuse_contracts.chunks import Chunk
+from fanfuse_contracts.corpus import CorpusCard
+
+_NAMED: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """A finished deletion. `left` None: the whole corpus is gone."""
+
+    chunks: int
+    left: int | None
+    answers: int
+    """Stored answers that were taken away."""
+
+
+async def delete_chunks(
+    operator: Operator,
+    data_dir: Path,
+    tenant: str,
+    corpus: str,
+    ids: Iterable[str] | None,
+    progress: Progress = lambda part, done: None,
+) -> Deleted:
+    """Delete; raises `UnknownCorpusError`, `UnknownChunkError` (nothing was changed) or another `OperatorError`."""
+    before = await operator.card(tenant, corpus)
+    card = _indexed(tenant, corpus, before)
+    if ids is None:
+        await take_out(operator, data_dir, card, before)
+        gone, left = None, None
+    else:
+        gone = _chunks_of(data_dir, card, frozenset(ids))
+        kept = (chunk for chunk in _chunks(data_dir, card) if chunk.chunk_id not in gone)
+        left = (await rebuild_corpus(operator, data_dir, before, kept, progress)).card.chunks
+    await wait_answered(operator)
+    answers = await remove_answers(operator.bus, tenant, corpus, gone)
+    return Deleted(card.chunks if gone is None else len(gone), left, answers)
+
+
+def _indexed(tenant: str, corpus: str, before: Registered) -> CorpusCard:
+    if before.card is None:
+        raise UnknownCorpusError(f"tenant {tenant} has no corpus {corpus}: see `fanfuse corpus list --tenant {tenant}`")
+    if before.card.generation is None:
+        raise UnknownCorpusError(f"corpus {corpus} is not indexed here: delete in the engine that holds it")
+    return before.card
+
+
+def _chunks(data_dir: Path, card: CorpusCard) -> Iterator[Chunk]:
+    assert card.generation is not None
+    return read_chunks(data_dir, CorpusName(card.tenant, card.corpus), card.generation)
+
+
+def _chunks_of(data_dir: Path, card: CorpusCard, ids: frozenset[str]) -> frozenset[str]:
+    """The chunks that these ids name, each a chunk's or a document's."""
+    found: set[str] = set()
+    named: set[str] = set()
+    for chunk in _chunks(data_dir, card):
+        matching = ids & {chunk.chunk_id, chunk.document_id}
+        if matching:
+            found.add(chunk.chunk_id)
+            named |= matching
+    unknown = sorted(ids - named)
+    if unknown:
+        more = f" and {len(unknown) - _NAMED} more" if len(unknown) > _NAMED else ""
+        shown = ", ".join(map(repr, unknown[:_NAMED]))
+        raise UnknownChunkError(f"corpus {card.corpus} has no chunk or document {shown}{more}: nothing was deleted")
+    return frozenset(found)

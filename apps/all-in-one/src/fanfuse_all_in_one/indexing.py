@@ -1,0 +1,179 @@
+"""Indexing a corpus: chunks to the next generation, beside the live one; then the registry points to it.
+
+In: a source of chunks and what the card should say. Out: the new card, once every live instance serves it. A run that
+fails or is interrupted changes nothing; what is no longer in the source is gone afterwards.
+"""
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from secrets import token_hex
+from typing import Final
+
+from fanfuse_all_in_one.failures import NothingToIndexError, OperatorError
+from fanfuse_all_in_one.operating import Operator, Registered
+from fanfuse_all_in_one.switching import switch_to
+from fanfuse_backend_workers.adapters.embedders import build_embedder
+from fanfuse_backend_workers.adapters.embedding_cache import CachedEmbedder, EmbeddingCache
+from fanfuse_backend_workers.adapters.sqlite_texts import DuplicateChunkError
+from fanfuse_backend_workers.embedded import embedded_builder
+from fanfuse_backend_workers.generations import (
+    BuiltGeneration,
+    CorpusName,
+    GenerationError,
+    build_generation,
+    generation_id,
+)
+from fanfuse_backend_workers.ports import Embedder, SearchError
+from fanfuse_contracts.chunks import Chunk
+from fanfuse_contracts.corpus import CorpusCard, EmbedderSpec, FieldType, Wiring
+from fanfuse_contracts.enums import Kind
+
+DEFAULT_EMBEDDER: Final = EmbedderSpec(model="all-MiniLM-L6-v2", dimensions=384, languages=("en",))
+BACKEND: Final = "main"
+"""Name of the embedded backend of each kind, and of its pool."""
+CACHE_FILE: Final = "embeddings.sqlite"
+
+Progress = Callable[[str, int], None]
+"""Called from a thread with the part being built (`texts`, `vector` …) and the chunks done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a card should say. None: as it stands, or the default for a new corpus."""
+
+    tenant: str
+    corpus: str
+    public: bool | None = None
+    readers: frozenset[str] | None = None
+    display_name: str | None = None
+    description: str | None = None
+
+    @property
+    def name(self) -> CorpusName:
+        """Whose corpus, and which."""
+        return CorpusName(self.tenant, self.corpus)
+
+
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """A finished run."""
+
+    card: CorpusCard
+    blank: int
+    """Chunks left out because they hold no text."""
+    removed: tuple[str, ...]
+    """Generations that nobody uses any more."""
+
+
+async def index_corpus(
+    operator: Operator,
+    data_dir: Path,
+    wish: Wish,
+    chunks: Iterable[Chunk],
+    fields: Callable[[], Mapping[str, FieldType]],
+    progress: Progress = lambda part, done: None,
+) -> Indexed:
+    """Index `chunks` as the whole content of a corpus. `fields` is asked at the end of `chunks`.
+
+    Raises an `OperatorError`: nothing was changed, but for a `NotAppliedError`.
+    """
+    before = await operator.card(wish.tenant, wish.corpus)
+    built = await in_thread(lambda stop: _build(data_dir, wish.name, _checked(chunks), _stoppable(progress, stop)))
+    card = _card(wish, before, built, fields())
+    removed = await switch_to(operator, data_dir, card, before)
+    return Indexed(card, built.blank, removed)
+
+
+async def rebuild_corpus(
+    operator: Operator, data_dir: Path, before: Registered, chunks: Iterable[Chunk], progress: Progress
+) -> Indexed:
+    """The same corpus with these chunks only; their vectors are kept."""
+    assert before.card is not None
+    name = CorpusName(before.card.tenant, before.card.corpus)
+    built = await in_thread(lambda stop: _build(data_dir, name, chunks, _stoppable(progress, stop)))
+    card = before.card.model_copy(update=_pointer(built))
+    return Indexed(card, built.blank, await switch_to(operator, data_dir, card, before))
+
+
+def load_embedder(data_dir: Path) -> Embedder:
+    """The default embedder, with the vectors of earlier runs. Blocking."""
+    embedder = build_embedder(DEFAULT_EMBEDDER)
+    assert embedder is not None
+    return CachedEmbedder(embedder, EmbeddingCache(data_dir / CACHE_FILE))
+
+
+async def in_thread(work: Callable[[threading.Event], BuiltGeneration]) -> BuiltGeneration:
+    """Run blocking work; when this task is cancelled the work is told to stop, and waited for."""
+    stop = threading.Event()
+    running = asyncio.create_task(asyncio.to_thread(work, stop))
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        stop.set()
+        await asyncio.gather(running, return_exceptions=True)
+        raise
+    except (DuplicateChunkError, GenerationError, SearchError) as error:
+        raise OperatorError(str(error)) from error
+
+
+class _Stopped(Exception):
+    """The run was interrupted."""
+
+
+def _stoppable(progress: Progress, stop: threading.Event) -> Progress:
+    def told(part: str, done: int) -> None:
+        if stop.is_set():
+            raise _Stopped
+        progress(part, done)
+
+    return told
+
+
+def _build(data_dir: Path, name: CorpusName, chunks: Iterable[Chunk], progress: Progress) -> BuiltGeneration:
+    builders = [embedded_builder(kind) for kind in Kind]
+    generation = generation_id(datetime.now(UTC), token_hex(2))
+    return build_generation(data_dir, name, generation, chunks, builders, load_embedder(data_dir), progress)
+
+
+def _checked(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+    """The chunks; raises where there are none, or a vector does not fit the embedder of this installation."""
+    empty = True
+    for chunk in chunks:
+        empty = False
+        if chunk.vector is not None and len(chunk.vector) != DEFAULT_EMBEDDER.dimensions:
+            raise GenerationError(
+                f"the vector of {chunk.chunk_id!r} has {len(chunk.vector)} numbers: "
+                f"{DEFAULT_EMBEDDER.model} makes {DEFAULT_EMBEDDER.dimensions}"
+            )
+        yield chunk
+    if empty:
+        raise NothingToIndexError("there is no text to index: is the path right? An existing corpus stays as it is")
+
+
+def _card(wish: Wish, before: Registered, built: BuiltGeneration, fields: Mapping[str, FieldType]) -> CorpusCard:
+    old = before.card or CorpusCard(tenant=wish.tenant, corpus=wish.corpus)
+    stated = {
+        "public": wish.public,
+        "readers": wish.readers,
+        "display_name": wish.display_name,
+        "description": wish.description,
+    }
+    backends = tuple(
+        Wiring(kind=kind, backend=BACKEND, pool=BACKEND, operators=embedded_builder(kind).operators) for kind in Kind
+    )
+    known = {
+        "backends": old.backends or backends,
+        "embedder": DEFAULT_EMBEDDER,
+        "fields": dict(fields),
+        **_pointer(built),
+    }
+    return old.model_copy(update=known | {name: value for name, value in stated.items() if value is not None})
+
+
+def _pointer(built: BuiltGeneration) -> dict[str, object]:
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return {"generation": built.generation, "chunks": built.chunks, "indexed_at": now}

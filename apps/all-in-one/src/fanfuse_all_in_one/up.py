@@ -1,0 +1,57 @@
+"""Runs any subset of the services in this process, on the bus of a data directory, until a signal stops it.
+
+In: which services, where the data is, ports. It decides nothing: `compose` does the rest.
+"""
+
+import asyncio
+import signal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fanfuse_all_in_one.databus import DataBus, data_bus
+from fanfuse_all_in_one.services import select_factories
+from fanfuse_contracts.enums import Stage
+from fanfuse_runtime.compose import compose
+from fanfuse_runtime.settings import RuntimeSettings
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class UpOptions:
+    """What to run. `nats_url` None: the bus of the data directory. `ops_port` 0: a free one."""
+
+    data_dir: Path
+    nats_url: str | None = None
+    only: Sequence[Stage] = ()
+    port: int = 0
+    ops_port: int = 0
+    config: Path | None = None
+
+
+def run_up(options: UpOptions, say: Say) -> None:
+    """Run until SIGTERM or SIGINT; `say` hears one line for each thing that listens. Call it from the main thread."""
+    with data_bus(options.data_dir, options.nats_url, announce=True, port=options.port, say=say) as bus:
+        asyncio.run(_serve(options, bus, say))
+
+
+async def _serve(options: UpOptions, bus: DataBus, say: Say) -> None:
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    settings = runtime_settings(options, bus.url)
+    async with compose(*select_factories(options.only), settings=settings) as process:
+        stages = ", ".join(service.stage.value for service in process.services)
+        say(f"bus       {bus.url}{'' if bus.server else ' (run by somebody else)'}")
+        if process.ops is not None:
+            say(f"operators http://{settings.ops_host}:{process.ops.port}/readyz /healthz /metrics")
+        say(f"ready     {stages}")
+        await stop.wait()
+        say("stopping")
+
+
+def runtime_settings(options: UpOptions, nats_url: str) -> RuntimeSettings:
+    """Settings of the process: what was stated, over the environment, over the defaults."""
+    settings = RuntimeSettings(nats_url=nats_url, data_dir=options.data_dir, ops_port=options.ops_port)
+    return settings if options.config is None else settings.model_copy(update={"config_file": options.config})

@@ -1,0 +1,134 @@
+"""`fanfuse index`, `delete` and `corpus list`: what is searched."""
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from fanfuse_cli.failures import plainly
+from fanfuse_cli.options import DEFAULT_DATA, AsJson, Corpus, DataDir, NatsUrl, Tenant, stated_url
+from fanfuse_cli.progress import index_progress
+from fanfuse_contracts.corpus import CorpusCard
+
+_SHOWN = 20
+
+Source = Annotated[Path, typer.Argument(help="JSONL file, or a folder of Markdown, text, reStructuredText and Python.")]
+Public = Annotated[bool | None, typer.Option("--public/--private", help="Readable without a principal.")]
+Readers = Annotated[list[str] | None, typer.Option("--reader", help="Role that may read it; may be repeated.")]
+Vectors = Annotated[Path | None, typer.Option(help="Precomputed vectors (.npz).", exists=True, dir_okay=False)]
+Name = Annotated[str | None, typer.Option("--display-name", help="Name for people.")]
+Description = Annotated[str | None, typer.Option(help="What is in it, for people.")]
+Ids = Annotated[list[str] | None, typer.Option("--id", help="Chunk or document; may be repeated. None: the corpus.")]
+
+
+@plainly
+def index(
+    path: Source,
+    tenant: Tenant,
+    corpus: Corpus,
+    public: Public = None,
+    reader: Readers = None,
+    vectors: Vectors = None,
+    display_name: Name = None,
+    description: Description = None,
+    data: DataDir = DEFAULT_DATA,
+    nats_url: NatsUrl = None,
+) -> None:
+    """Make a path the whole content of a corpus. What runs goes on answering, and finds the new text when this ends."""
+    from fanfuse_all_in_one.databus import data_bus
+    from fanfuse_all_in_one.indexing import Indexed, Wish, index_corpus
+    from fanfuse_all_in_one.operating import operator_on
+    from fanfuse_indexing import Loading
+
+    loading = Loading(path, vectors=vectors)
+    total = loading.total_bytes()
+    readers = frozenset(reader) if reader else None
+    wish = Wish(tenant, corpus, public, readers, display_name, description)
+
+    async def run(url: str, alone: bool) -> Indexed:
+        async with operator_on(url, alone=alone) as operator:
+            with index_progress(f"{tenant}/{corpus}", lambda: (loading.bytes_read, total)) as told:
+                return await index_corpus(operator, data, wish, loading, lambda: loading.report.fields, told)
+
+    with data_bus(data, stated_url(nats_url), announce=False, say=_say) as bus:
+        done = asyncio.run(run(bus.url, bus.server is not None))
+    report = loading.report
+    readable = "public" if done.card.public else f"readers: {', '.join(sorted(done.card.readers)) or 'any principal'}"
+    print(f"indexed {report.loaded} documents as {done.card.chunks} chunks: {tenant}/{corpus} ({readable})")
+    for remark in (*report.faults, *report.notices)[:_SHOWN]:
+        _say(f"  {remark}")
+    left_out = len(report.faults) + len(report.notices) - _SHOWN
+    if left_out > 0:
+        _say(f"  and {left_out} more remarks")
+
+
+@plainly
+def delete(
+    tenant: Tenant,
+    corpus: Corpus,
+    identifier: Ids = None,
+    data: DataDir = DEFAULT_DATA,
+    nats_url: NatsUrl = None,
+) -> None:
+    """Delete chunks, documents, or a whole corpus. Nothing returns them once this ends."""
+    from fanfuse_all_in_one.databus import data_bus
+    from fanfuse_all_in_one.deleting import Deleted, delete_chunks
+    from fanfuse_all_in_one.operating import operator_on
+
+    async def run(url: str, alone: bool) -> Deleted:
+        async with operator_on(url, alone=alone) as operator:
+            with index_progress(f"{tenant}/{corpus}") as told:
+                return await delete_chunks(operator, data, tenant, corpus, identifier or None, told)
+
+    with data_bus(data, stated_url(nats_url), announce=False, say=_say) as bus:
+        done = asyncio.run(run(bus.url, bus.server is not None))
+    left = "the corpus is gone" if done.left is None else f"{done.left} left"
+    print(f"deleted {done.chunks} chunks of {tenant}/{corpus}, {left}; {done.answers} stored answers removed")
+
+
+corpus_app = typer.Typer(help="Corpora and their capability cards.", no_args_is_help=True)
+
+
+@corpus_app.command("list")
+@plainly
+def list_corpora(
+    tenant: Annotated[str | None, typer.Option(help="Only this tenant's.")] = None,
+    as_json: AsJson = False,
+    data: DataDir = DEFAULT_DATA,
+    nats_url: NatsUrl = None,
+) -> None:
+    """List the corpora that are registered."""
+    from fanfuse_all_in_one.databus import data_bus
+    from fanfuse_all_in_one.operating import operator_on
+
+    async def run(url: str, alone: bool) -> list[CorpusCard]:
+        async with operator_on(url, alone=alone) as operator:
+            return [card for card in await operator.cards() if tenant in (None, card.tenant)]
+
+    with data_bus(data, stated_url(nats_url), announce=False, say=_say) as bus:
+        cards = asyncio.run(run(bus.url, bus.server is not None))
+    if as_json:
+        print(f"[{','.join(card.to_json().decode() for card in cards)}]")
+    else:
+        Console().print(corpus_table(cards) if cards else "no corpus yet: see `fanfuse index --help`")
+
+
+def corpus_table(cards: list[CorpusCard]) -> Table:
+    """The cards, one a row."""
+    table = Table(
+        "tenant", "corpus", "chunks", "readers", "backends", "indexed at", "description", box=None, pad_edge=False
+    )
+    for card in cards:
+        readers = "public" if card.public else ", ".join(sorted(card.readers)) or "any principal"
+        backends = ", ".join(f"{wiring.kind.value}/{wiring.backend}" for wiring in card.backends)
+        about = escape(card.display_name or card.description)
+        table.add_row(card.tenant, card.corpus, str(card.chunks), readers, backends, card.indexed_at or "never", about)
+    return table
+
+
+def _say(line: str) -> None:
+    Console(stderr=True, highlight=False).print(escape(line))

@@ -1,0 +1,21 @@
+"""The `fanfuse` command and its subcommands."""
+
+import typer
+
+from fanfuse_cli import asking, corpora, routing, running, status
+
+app = typer.Typer(
+    name="fanfuse",
+    help="Federated retrieval on an event bus: one query, every corpus and backend, one explained answer.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+app.command()(running.up)
+app.command()(corpora.index)
+app.command()(corpora.delete)
+app.command()(asking.ask)
+app.command()(asking.decide)
+app.command()(routing.route)
+app.command()(status.status)
+app.add_typer(corpora.corpus_app, name="corpus")
