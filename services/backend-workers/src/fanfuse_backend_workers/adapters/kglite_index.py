@@ -108,7 +108,8 @@ class _GraphWriter:
             self._graph.cypher(statement, params={"rows": batch, **self._owner})
 
     def count_chunks(self) -> int:
-        return int(next(iter(self._graph.cypher(queries.COUNT_CHUNKS)))["chunks"])
+        rows: Any = self._graph.cypher(queries.COUNT_CHUNKS)
+        return int(next(iter(rows))["chunks"])
 
     def save(self, path: Path) -> None:
         self._graph.save(str(path))
