@@ -7,6 +7,7 @@ import time
 from collections import Counter
 
 from nats.aio.client import Client
+from nats.aio.msg import Msg
 
 from fanfuse_contracts import streams, subjects
 from fanfuse_contracts.answer import Answer
@@ -31,7 +32,7 @@ class Answers:
         self.by_id: dict[str, list[Answer]] = {}
 
     async def listen(self, client: Client) -> "Answers":
-        async def on_answer(msg: object) -> None:
+        async def on_answer(msg: Msg) -> None:
             answer = Answer.from_json(msg.data)
             self.by_id.setdefault(answer.query_id, []).append(answer)
 

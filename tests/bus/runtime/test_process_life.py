@@ -135,7 +135,9 @@ async def test_a_stream_or_consumer_with_other_settings_fails_the_start(
     await js.delete_consumer("QUERIES", "fuser")
     await js.add_consumer(
         "QUERIES",
-        api.ConsumerConfig(durable_name="fuser", filter_subject=subjects.QUERY_PLANNED, ack_policy="explicit"),
+        api.ConsumerConfig(
+            durable_name="fuser", filter_subject=subjects.QUERY_PLANNED, ack_policy=api.AckPolicy.EXPLICIT
+        ),
     )
     with pytest.raises(SetupMismatchError, match=r"consumer fuser .*ack_wait is"):
         await ensure_topology(js)
