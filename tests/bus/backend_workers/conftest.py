@@ -227,7 +227,16 @@ class Caller:
         """Commands that are not acknowledged yet."""
         return (await self.nc.jetstream().stream_info(streams.RETRIEVE.name)).state.messages
 
+    async def drained(self) -> None:
+        """Return when every command is acknowledged."""
+        deadline = time.monotonic() + PATIENCE_S
+        while await self.waiting():
+            assert time.monotonic() < deadline, "commands are not acknowledged"
+            await asyncio.sleep(0.01)
+
     async def outcomes(self) -> list[bytes]:
+        """What health was told, once every command is acknowledged."""
+        await self.drained()
         js = self.nc.jetstream()
         info = await js.stream_info(streams.OUTCOMES.name)
         stored = range(info.state.first_seq, info.state.last_seq + 1) if info.state.messages else ()

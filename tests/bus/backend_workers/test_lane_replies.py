@@ -26,7 +26,7 @@ async def test_a_lane_is_answered_with_what_was_applied(keyword_worker, caller, 
     assert (request.tenant, request.corpus, request.text, request.window) == ("acme", "docs", "two words", 7)
     assert (request.identifiers, request.filter) == (("CVE-2026-1",), condition)
     assert 0 < request.timeout_s < 5.0
-    assert await caller.waiting() == 0
+    await caller.drained()
 
 
 async def test_no_hit_is_empty_and_a_bounded_list_is_cut(keyword_worker, caller, world) -> None:
@@ -69,7 +69,7 @@ async def test_what_an_engine_raises_is_unavailable(keyword_worker, caller, worl
     assert reply.failure is not None
     assert reply.failure.kind is FailureKind.UNAVAILABLE
     assert "secret" not in reply.failure.message
-    assert await caller.waiting() == 0
+    await caller.drained()
 
 
 async def test_a_slow_engine_times_out_while_the_fuser_still_waits(keyword_worker, caller, world) -> None:
@@ -103,7 +103,7 @@ async def test_expired_commands_are_answered_without_asking_the_engine(run_worke
     assert {reply.failure.kind for reply in replies if reply.failure} == {FailureKind.EXPIRED}
     assert fresh.outcome is LaneOutcome.ANSWERED
     assert len(world.searches) == 1
-    assert await caller.waiting() == 0
+    await caller.drained()
     assert await caller.outcomes() == []
 
 
@@ -172,7 +172,7 @@ async def test_an_undecodable_command_is_kept_and_its_lane_told(keyword_worker, 
     assert (await caller.ask("q2")).outcome is LaneOutcome.ANSWERED
     letters = await caller.nc.jetstream().stream_info(streams.DEADLETTER.name)
     assert letters.state.messages == 3
-    assert await caller.waiting() == 0
+    await caller.drained()
 
 
 async def test_hits_that_are_none_get_no_rank(keyword_worker, caller, world) -> None:

@@ -77,7 +77,7 @@ async def test_a_redelivered_command_leaves_one_stored_reply(keyword_worker, cal
     stored = await caller.nc.jetstream().stream_info(streams.RETRIEVED.name)
     assert stored.state.messages == 1
     assert len(caller.replies["q1"]) == 1
-    assert await caller.waiting() == 0
+    await caller.drained()
     text = keyword_worker.metrics.exposition().decode()
     assert f'{metrics.DUPLICATES_TOTAL.name}{{stage="backend-workers"}} 2.0' in text
     # Sent again on purpose: another attempt, another reply.

@@ -97,9 +97,12 @@ class QueryEmbedding:
         with self._loading:
             embedder = self._embedders.get(spec.model)
             if embedder is None:
-                embedder = self._load(spec)
-                if embedder.model != spec.model:
-                    message = f"the card names {spec.model}, the embedder is {embedder.model}"
-                    raise SearchError(FailureKind.CONFIG, message)
-                self._embedders[spec.model] = embedder
+                embedder = self._embedders[spec.model] = self._loaded(spec)
             return embedder
+
+    def _loaded(self, spec: EmbedderSpec) -> Embedder:
+        embedder = self._load(spec)
+        if embedder is None or embedder.model != spec.model:
+            found = "nothing here" if embedder is None else embedder.model
+            raise SearchError(FailureKind.CONFIG, f"the card names {spec.model}, its embedder is {found}")
+        return embedder

@@ -129,5 +129,6 @@ OpenEngine = Callable[[CorpusCard, Wiring], Awaitable[SearchEngine]]
 """Opens the card's generation on one of its backends. Raises `SearchError`: NOT_FOUND where there is no such index."""
 OpenTexts = Callable[[CorpusCard], Awaitable[TextStore]]
 """Opens the texts of the card's generation. Raises `SearchError`: NOT_FOUND where there are none here."""
-LoadEmbedder = Callable[[EmbedderSpec], Embedder]
-"""Loads the model a card names. Blocking: call in a thread. Raises `SearchError` where it is not to be had."""
+LoadEmbedder = Callable[[EmbedderSpec], Embedder | None]
+"""Loads the model a card names; None where only callers have its vectors. Blocking: call in a thread. Raises
+`SearchError(CONFIG)` where it is not to be had."""

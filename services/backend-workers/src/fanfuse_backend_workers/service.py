@@ -1,10 +1,11 @@
 """The workers' manifest: catalog, embedding and worker on this process's bus, their subscribers, their life cycle."""
 
 from fanfuse_backend_workers import bus
+from fanfuse_backend_workers.adapters.embedded import engines_in, texts_in
+from fanfuse_backend_workers.adapters.embedders import build_embedder
 from fanfuse_backend_workers.admission import Admission
 from fanfuse_backend_workers.catalog import Catalog
 from fanfuse_backend_workers.domain.pools import served_pools
-from fanfuse_backend_workers.embedded import embedders, engines_of, texts_of
 from fanfuse_backend_workers.embedding import QueryEmbedding
 from fanfuse_backend_workers.ports import LoadEmbedder, OpenEngine, OpenTexts
 from fanfuse_backend_workers.settings import WorkerSettings
@@ -55,5 +56,4 @@ def build_with(
 def build(context: Context) -> Service:
     """Workers on the embedded engines of the data directory."""
     data = context.settings.data_dir
-    factory = build_with(open_engine=engines_of(data), open_texts=texts_of(data), load_embedder=embedders())
-    return factory(context)
+    return build_with(open_engine=engines_in(data), open_texts=texts_in(data), load_embedder=build_embedder)(context)

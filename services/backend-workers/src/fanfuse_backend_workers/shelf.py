@@ -176,7 +176,7 @@ class Shelf(Generic[K, T]):
             return None, error
         except Exception as error:  # noqa: BLE001 - whatever an index does when opened, the other corpora live on
             _log.error("shelf.not_opened", key=str(key), exc_info=error)
-            message = f"the index cannot be opened ({type(error).__name__}): build it again"
+            message = f"this worker cannot open it ({type(error).__name__}): see its log"
             return None, SearchError(FailureKind.CONFIG, message)
 
     def _replace(self, key: K, entry: _Entry[T], opened: _Opened[T] | None, error: SearchError | None) -> None:

@@ -86,10 +86,10 @@ def fit(reply: LaneReply, max_bytes: int) -> LaneReply:
     """The reply in at most `max_bytes` of JSON: the worst hits go first, and the outcome says `cut`."""
     if len(reply.to_json()) <= max_bytes:
         return reply
-    bare = reply.model_copy(update={"hits": (), "outcome": LaneOutcome.CUT})
+    bare = reply.model_copy(update={"hits": ()})
     kept = _fitting(reply.hits, max_bytes - len(bare.to_json()))
     if kept:
-        return bare.model_copy(update={"hits": kept})
+        return bare.model_copy(update={"hits": kept, "outcome": LaneOutcome.CUT})
     message = f"not even the first of {len(reply.hits)} hits fits into {max_bytes} bytes"
     failure = Failure(kind=FailureKind.TOO_LARGE, message=message)
     return bare.model_copy(update={"outcome": LaneOutcome.FAILED, "failure": failure})
