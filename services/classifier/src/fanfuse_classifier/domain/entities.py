@@ -101,6 +101,8 @@ class _Names:
         """The entities among these words."""
         if self._shouted:
             return []
+        if self._title:
+            return [self._entity(place, place) for place, word in enumerate(self._words) if _is_acronym(word)]
         found: list[Entity] = []
         for first, last in self._runs():
             begin = self._without_small(first, last)
@@ -142,8 +144,6 @@ class _Names:
 
     def _is_name(self, begin: int, last: int, first: int, found_before: bool) -> bool:
         word = self._words[begin]
-        if self._title:
-            return begin == last and _is_acronym(word)
         if begin < last or _is_acronym(word):
             return True
         if self._language in _CAPITALISED_NOUNS:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 _QUOTED: Final = re.compile(
-    r'"(?P<a>[^"\n]+)"'
+    r'"(?P<a>[^"\n]*)"'
     r"|“(?P<b>[^“”\n]+)[”“]"
     r"|„(?P<c>[^„“”\n]+)[“”]"
     r"|«(?P<d>[^«»\n]+)»"
@@ -32,7 +32,7 @@ class Phrase:
 
 
 def find_phrases(text: str) -> tuple[Phrase, ...]:
-    """Every quoted phrase that holds a letter or digit, in order."""
+    """Every quoted phrase that holds a letter or digit, in order; an empty pair of quotes uses up its quotes."""
     found: list[Phrase] = []
     for match in _QUOTED.finditer(text):
         inner = " ".join((match[match.lastgroup] if match.lastgroup else "").split())

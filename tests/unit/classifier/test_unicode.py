@@ -1,0 +1,122 @@
+"""Any text up to the limit has a defined shape, in linear time; equivalent texts have the same one (CLS-01, CLS-07)."""
+
+import time
+import unicodedata
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fanfuse_classifier.domain.rules import StaticRules
+from fanfuse_classifier.domain.shape import classify_shape
+from fanfuse_classifier.domain.terms import weighable_terms
+from fanfuse_contracts.config import StaticRule
+from fanfuse_contracts.limits import MAX_TEXT_BYTES
+
+# Pieces that the rules look for, so that random texts reach them.
+PIECES = st.sampled_from(
+    [
+        *("What is ", "Alice Smith", "TRAVEL-2026-01", "v1.2.3", "pathlib.Path", " and ", "#1", "::", "://", "\n"),
+        *('"', "“", "'", "?", "。", "中取消", "が", "한국", "कैसे", "كيف", "é", "ﬁ", "ß", "İ", "Å", "😀"),
+        *("e\u0301", "\u0323\u0301", "\u1100\u1161", "\u0344", "\u0f73", "\u200b", "\u202e", "\ud83d", "\x00"),
+    ]
+)
+TEXTS = st.lists(st.text(max_size=8) | PIECES, max_size=60).map("".join)
+RULES = StaticRules([StaticRule(name="umlaut", corpora=("de",), match_any=("Zürich",), match_regex="ü.i")])
+
+
+@given(TEXTS)
+def test_any_text_has_one_shape_and_its_features_are_in_it(text):
+    found = classify_shape(text)
+
+    assert found == classify_shape(text)
+    assert found.reason
+    assert all(feature.strip() for feature in (*found.identifiers, *found.phrases, *found.entities))
+    found.to_json()
+
+
+@given(TEXTS)
+def test_composed_and_decomposed_texts_are_the_same_query(text):
+    composed, decomposed = unicodedata.normalize("NFC", text), unicodedata.normalize("NFD", text)
+
+    assert classify_shape(composed) == classify_shape(decomposed)
+    assert weighable_terms(composed) == weighable_terms(decomposed)
+    assert RULES.fire("t", composed, {"de"}) == RULES.fire("t", decomposed, {"de"})
+
+
+@given(TEXTS.filter(bool))
+@settings(max_examples=20)
+def test_the_longest_texts_are_read_too(piece):
+    encoded = (piece * MAX_TEXT_BYTES).encode("utf-8", "replace")
+    text = encoded[:MAX_TEXT_BYTES].decode("utf-8", "ignore")
+
+    assert classify_shape(text) == classify_shape(unicodedata.normalize("NFD", text))
+
+
+def test_nfc_and_nfd_of_a_name():
+    """CLS-07: both forms of Zürich fire the same rules, with rules written in either form."""
+    for rule_form in ("NFC", "NFD"):
+        rule = StaticRule(name="city", corpora=("de",), match_any=(unicodedata.normalize(rule_form, "zürich"),))
+        for text_form in ("NFC", "NFD"):
+            text = unicodedata.normalize(text_form, "hotels in Zürich")
+            assert [fired.rule for fired in StaticRules([rule]).fire("t", text, {"de"})["de"]] == ["city"]
+
+
+def test_bidi_controls_change_nothing():
+    """CLS-07: an override in a right-to-left text is left out of what is read."""
+    text = "كيف أعيد تعيين كلمة المرور"
+
+    assert classify_shape(f"\u202e{text}\u202c") == classify_shape(text)
+
+
+SLOW_IF_CARELESS = {
+    "words": "word ",
+    "one word": "x",
+    "han": "中",
+    "marks in disorder": "\u0301\u0316",
+    "quotes": '"',
+    "open quotes": "“a",
+    "apostrophes": "a'",
+    "hyphens": "a-",
+    "dots": "a.",
+    "underscores": "_a",
+    "slashes": "a/",
+    "at signs": "a@",
+    "colons": "a::",
+    "capitals": "Aa ",
+    "hex": "a1",
+    "camel": "aaBb",
+    "numbered": "RFC ",
+    "urls": "http://",
+    "digits": "1.1",
+    "initials": "I. ",
+    "blanks": " ",
+}
+
+
+@pytest.mark.parametrize("piece", SLOW_IF_CARELESS.values(), ids=SLOW_IF_CARELESS.keys())
+def test_time_is_linear_in_the_text(piece):
+    """Eight times the text may cost about eight times as much, never the 64 of a quadratic rule."""
+    size = 2 * MAX_TEXT_BYTES
+    short, long = (piece * (length // len(piece)) for length in (size // 8, size))
+    classify_shape(short)
+
+    assert fastest(long) < 24 * fastest(short) + 0.01
+
+
+def fastest(text):
+    """CPU seconds of the fastest of two runs."""
+    times = []
+    for _ in range(2):
+        began = time.process_time()
+        classify_shape(text)
+        times.append(time.process_time() - began)
+    return min(times)
+
+
+def test_ten_thousand_marks_are_defined_and_quick():
+    """CLS-07: marks in the worst order would make composing quadratic."""
+    text = "a" + "\u0301\u0316" * 5_000
+
+    assert classify_shape(text).shape == classify_shape(unicodedata.normalize("NFD", text)).shape
+    assert fastest(text) < 0.1
