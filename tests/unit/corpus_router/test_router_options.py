@@ -2,10 +2,11 @@
 
 import pytest
 
-from fanfuse_contracts.config import RoutingConfig
+from fanfuse_classifier.domain.classify import Classification, classify
+from fanfuse_classifier.service import build_classifiers
+from fanfuse_classifier.settings import ClassifierSettings
+from fanfuse_contracts.config import FanfuseConfig, RoutingConfig
 from fanfuse_contracts.plan import Plan
-
-CORPORA = ("a", "b", "c")
 
 
 def selected(plan: Plan):
@@ -17,44 +18,34 @@ def weights(plan: Plan):
 
 
 EFFECTS = {
-    "min_corpora": (1, 2, selected),
+    "rules": ((), ({"name": "only-b", "corpora": ("b",), "effect": "exclude", "match_any": ("alice",)},), selected),
+    "min_corpora": (1, 3, selected),
     "max_corpora": (0, 1, selected),
     "score_threshold": (0.0, 0.4, selected),
     "learned_temperature": (1.0, 5.0, weights),
 }
 """Option: two values, and what differs between their plans for one and the same query."""
 
-DECIDED_BY_THE_CLASSIFIER = {"rules"}
-"""The classifier matches rules; the router obeys the ones that fired (below)."""
-
 
 def test_every_option_has_an_effect_test():
-    assert EFFECTS.keys() | DECIDED_BY_THE_CLASSIFIER == RoutingConfig.model_fields.keys()
-
-
-@pytest.fixture
-def plan_with(build):
-    def run(scores, **options):
-        cards = [build.card(name, kinds=("keyword",)) for name in CORPORA]
-        return build.plan(build.event(scores=scores), *cards, routing=RoutingConfig(**options))
-
-    return run
+    assert EFFECTS.keys() == RoutingConfig.model_fields.keys()
 
 
 @pytest.mark.parametrize("option", EFFECTS)
-def test_an_option_changes_the_plan(build, plan_with, option):
+def test_an_option_changes_the_plan(build, option):
+    """Through the classifier, which matches the rules and scores the corpora, and the router, which decides."""
     one, other, look = EFFECTS[option]
-    scores = (build.score("a", 2.0), build.score("b", 0.0 if option == "min_corpora" else 1.0))
-    assert look(plan_with(scores, **{option: one})) != look(plan_with(scores, **{option: other}))
+    assert look(planned(build, **{option: one})) != look(planned(build, **{option: other}))
 
 
-def test_fired_rules_change_the_plan(build, plan_with):
-    plain = plan_with((build.score("a", 1.0), build.score("b", 1.0), build.score("c", 1.0)))
-    boosted = plan_with((build.score("a", 1.0), build.score("b", 2.0, boost="r"), build.score("c", 1.0)))
-    excluded = plan_with((build.score("a", 1.0), build.score("b", 1.0, exclude="r"), build.score("c", 1.0)))
-    assert selected(plain) == ("a", "b", "c")
-    assert selected(boosted) == ("b", "a", "c")
-    assert selected(excluded) == ("a", "c")
+def planned(build, **options):
+    config = FanfuseConfig.model_validate({"retrieval": {"routing": options}})
+    weights = {"a": {"alice": 2.0}, "b": {"alice": 1.0}, "c": {}}
+    cards = [build.card(name, kinds=("keyword",), term_weights=terms) for name, terms in weights.items()]
+    found = classify(build.event(text="alice").query, "acme", cards, build_classifiers(config, ClassifierSettings()))
+    assert isinstance(found, Classification)
+    event = build.event(text="alice", scores=found.corpus_scores, shape=found.shape)
+    return build.plan(event, *cards, routing=config.retrieval.routing)
 
 
 def test_query_options_reach_plan_and_commands(build):

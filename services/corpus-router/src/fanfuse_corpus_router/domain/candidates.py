@@ -37,17 +37,29 @@ def rank_candidates(
 ) -> tuple[Candidate, ...]:
     """Order by score, then corpus id. Excluded corpora come last, with probability 0: no one may search them."""
     rows = {row.corpus: row for row in scores}
-    ordered = sorted(
-        ((card, rows.get(card.corpus, CorpusScore(corpus=card.corpus, score=0.0))) for card in cards),
-        key=lambda pair: (-pair[1].score, pair[0].corpus),
-    )
-    allowed = [(card, row) for card, row in ordered if not (obey_excludes and row.excluded)]
-    shut = [(card, row) for card, row in ordered if obey_excludes and row.excluded]
-    chances = softmax([row.score for _, row in allowed], temperature) + [0.0] * len(shut)
+    judged = [_Judged(card, rows.get(card.corpus), obey_excludes) for card in cards]
+    judged.sort(key=lambda one: (one.shut, -one.score, one.card.corpus))
+    allowed = [one for one in judged if not one.shut]
+    chances = softmax([one.score for one in allowed], temperature) + [0.0] * (len(judged) - len(allowed))
     return tuple(
-        Candidate(card, row.score, chance, _fired(row, Effect.BOOST), _fired(row, Effect.EXCLUDE))
-        for (card, row), chance in zip(allowed + shut, chances, strict=True)
+        Candidate(one.card, one.score, chance, one.fired(Effect.BOOST), one.fired(Effect.EXCLUDE))
+        for one, chance in zip(judged, chances, strict=True)
     )
+
+
+class _Judged:
+    """A card with what the classifier says of it; most cards of a tenant have no row."""
+
+    __slots__ = ("_rules", "card", "score", "shut")
+
+    def __init__(self, card: CorpusCard, row: CorpusScore | None, obey_excludes: bool) -> None:
+        self.card = card
+        self.score = row.score if row is not None else 0.0
+        self.shut = obey_excludes and row is not None and row.excluded
+        self._rules = row.fired if row is not None else ()
+
+    def fired(self, effect: Effect) -> tuple[str, ...]:
+        return tuple(sorted({rule.rule for rule in self._rules if rule.effect is effect})) if self._rules else ()
 
 
 def corpus_weights(selected: Sequence[Candidate]) -> tuple[float, ...]:
@@ -56,7 +68,3 @@ def corpus_weights(selected: Sequence[Candidate]) -> tuple[float, ...]:
         return (1.0,)
     total = math.fsum(candidate.probability for candidate in selected)
     return tuple(max(candidate.probability / total, limits.MIN_CORPUS_WEIGHT) for candidate in selected)
-
-
-def _fired(row: CorpusScore, effect: Effect) -> tuple[str, ...]:
-    return tuple(sorted({rule.rule for rule in row.fired if rule.effect is effect}))

@@ -109,6 +109,8 @@ def name_lanes(ready: Sequence[ReadyLane], event: QueryClassified) -> tuple[Lane
     names: list[str] = []
     for lane in ready:
         names.append(lane_name(lane.wiring.kind, lane.card.corpus, lane.wiring.backend, names))
+    corpora = {lane.card.corpus for lane in ready}
+    digests = {corpus: digest(event.tenant, corpus, event.query.filter) for corpus in corpora}
     return tuple(
         Lane(
             name=name,
@@ -118,7 +120,7 @@ def name_lanes(ready: Sequence[ReadyLane], event: QueryClassified) -> tuple[Lane
             pool=lane.wiring.pool,
             weight=lane.weight,
             window=event.query.lane_window,
-            filter_digest=digest(lane.card.tenant, lane.card.corpus, event.query.filter),
+            filter_digest=digests[lane.card.corpus],
         )
         for name, lane in zip(names, ready, strict=True)
     )

@@ -83,13 +83,14 @@ def _planned(
     event: QueryClassified, selection: Selection, wired: Sequence[WiredLane], ready: Sequence[ReadyLane]
 ) -> PlannedQuery:
     lanes = name_lanes(ready, event)
+    of_corpus = _by_corpus(wired)
     plan = Plan(
         shape=event.classification.shape,
         lanes=lanes,
         skipped=tuple(lane for lane in wired if isinstance(lane, SkippedLane)),
         corpus_decision=selection.decision,
         decisions=tuple(
-            describe(corpus.card, _of_corpus(wired, corpus.card.corpus), event.classification)
+            describe(corpus.card, of_corpus.get(corpus.card.corpus, ()), event.classification)
             for corpus in selection.corpora
         ),
     )
@@ -97,5 +98,9 @@ def _planned(
     return PlannedQuery(plan, commands)
 
 
-def _of_corpus(wired: Sequence[WiredLane], corpus: str) -> list[WiredLane]:
-    return [lane for lane in wired if (lane.card.corpus if isinstance(lane, ReadyLane) else lane.corpus) == corpus]
+def _by_corpus(wired: Sequence[WiredLane]) -> dict[str, list[WiredLane]]:
+    grouped: dict[str, list[WiredLane]] = {}
+    for lane in wired:
+        corpus = lane.card.corpus if isinstance(lane, ReadyLane) else lane.corpus
+        grouped.setdefault(corpus, []).append(lane)
+    return grouped
