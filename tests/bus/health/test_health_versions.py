@@ -15,7 +15,7 @@ from fanfuse_runtime.registry import BackendsView
 
 T = TypeVar("T")
 KEY = BackendKey(Kind.VECTOR, "main")
-BAD = Window(None, (Tally(0, 3, 0),))
+BAD = Window(tallies=(Tally(0, 3, 0),))
 
 
 def some(found: T | None) -> T:

@@ -18,7 +18,7 @@ FRESH = Standing(Kind.VECTOR, "main")
 
 
 def window_of(failures, successes, at_s=0.0):
-    return Window(None, (Tally(int(at_s * 4), failures, successes),))
+    return Window(tallies=(Tally(int(at_s * 4), failures, successes),))
 
 
 def enter(standing, transition, now_s):

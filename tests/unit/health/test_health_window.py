@@ -60,6 +60,13 @@ def test_a_new_state_starts_an_empty_window_and_stays_deaf_to_what_came_before(f
     assert (totals(late, now_s + 1, WINDOW_S).failures, totals(fresh, now_s + 1, WINDOW_S).failures) == (0, 1)
 
 
+def test_what_follows_a_new_state_at_once_counts(fail):
+    window = restart(Window(), 10.0)
+    for _ in range(3):
+        window = observe(window, fail(), 10.01, 10.01, WINDOW_S)
+    assert totals(window, 10.01, WINDOW_S).failures == 3
+
+
 def test_an_outcome_out_of_order_joins_the_last_slot(fail):
     window = observe(Window(), fail(), 10.0, 10.0, WINDOW_S)
     window = observe(window, fail(), 9.0, 10.0, WINDOW_S)

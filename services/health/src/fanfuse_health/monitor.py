@@ -7,6 +7,7 @@ replica was first, its state is taken over. Never writes without the domain havi
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from fanfuse_contracts.enums import BackendHealth
 from fanfuse_contracts.health import BackendOutcome
 from fanfuse_health.domain.rules import Rules
 from fanfuse_health.domain.standing import Standing, Stored, adopt
@@ -55,7 +56,7 @@ class Monitor:
         """Outcomes are read from the oldest again. Half a replay is not judged: its successes are still to come."""
         self._replayed = False
         for watched in self._watched.values():
-            watched.window = Window(watched.window.since_slot)
+            watched.window = Window(watched.window.since_s)
 
     def end_replay(self) -> None:
         """The stream is read to its end: windows are whole, and the next tick judges them."""
@@ -96,7 +97,8 @@ class Monitor:
         if stored is not None:
             self._adopt(key, stored)
         if written is not None:
-            _log.warning(
+            log = _log.warning if transition.state is BackendHealth.DEGRADED else _log.info
+            log(
                 "health.transition",
                 kind=key.kind.value,
                 backend=key.backend,

@@ -26,8 +26,8 @@ class Tally(NamedTuple):
 class Window:
     """What was seen of a backend since its last transition, oldest first."""
 
-    since_slot: int | None = None
-    """Slots up to this one belong to an earlier state and are not counted."""
+    since_s: float = -math.inf
+    """What happened up to here belongs to an earlier state and is not counted."""
     tallies: tuple[Tally, ...] = ()
 
 
@@ -55,8 +55,7 @@ def observe(window: Window, outcome: BackendOutcome, at_s: float, now_s: float, 
     slot = slot_of(min(at_s, now_s))
     oldest = slot_of(now_s - window_s)
     kept = tuple(tally for tally in window.tallies if tally.slot > oldest)
-    too_old = slot <= oldest or (window.since_slot is not None and slot <= window.since_slot)
-    if too_old or not counts(outcome):
+    if slot <= oldest or at_s <= window.since_s or not counts(outcome):
         return replace(window, tallies=kept)
     return replace(window, tallies=_added(kept, slot, outcome))
 
@@ -72,8 +71,8 @@ def _added(tallies: tuple[Tally, ...], slot: int, outcome: BackendOutcome) -> tu
 
 def restart(window: Window, since_s: float) -> Window:
     """The window of a new state: nothing seen up to its beginning counts."""
-    since = slot_of(since_s)
-    return Window(since, tuple(tally for tally in window.tallies if tally.slot > since))
+    # A slot that straddles the beginning goes too: at most a quarter of a second of news is lost.
+    return Window(since_s, tuple(tally for tally in window.tallies if tally.slot > slot_of(since_s)))
 
 
 def totals(window: Window, now_s: float, window_s: float) -> Totals:
