@@ -17,7 +17,7 @@ from fanfuse_backend_workers.adapters.kglite_walk import Walk
 from fanfuse_backend_workers.ports import EngineResult, SearchError, SearchRequest
 from fanfuse_contracts.enums import FailureKind, Kind
 
-_ENGINE_SHARE: Final = 0.9
+_ENGINE_SHARE: Final = 0.8
 """Share of a search's time that the engine gets, so that its own timeout stops the walk before ours gives up on it."""
 
 

@@ -106,10 +106,11 @@ class QdrantVectorEngine:
     def _query_vector(self, vector: tuple[float, ...] | None) -> list[float]:
         if not vector:
             raise SearchError(FailureKind.EMBEDDER, "there is no query vector: the embedder gave none")
-        if not 0.0 < math.hypot(*vector) < math.inf:
+        unit = _unit(vector)
+        if unit is None:
             raise SearchError(FailureKind.BAD_REQUEST, "the query vector has no direction: zero or not finite")
         self.check_dimensions(len(vector))
-        return list(vector)
+        return unit
 
     def _search(self, request: SearchRequest, vector: list[float]) -> EngineResult:
         shard = self._open_shard()
@@ -156,18 +157,25 @@ def _batches(chunks: Iterator[Chunk]) -> Iterator[list[Chunk]]:
         yield batch
 
 
-def _checked(chunk: Chunk, size: int | None) -> Sequence[float]:
+def _checked(chunk: Chunk, size: int | None) -> list[float]:
     vector = chunk.vector
     if not vector:
         raise IndexInputError(f"chunk {chunk.chunk_id!r} has no vector: name an embedder, or give vectors")
     if len(vector) != size:
         raise IndexInputError(f"chunk {chunk.chunk_id!r} has {len(vector)} dimensions, the chunks before it {size}")
-    if not 0.0 < math.hypot(*vector) < math.inf:
+    unit = _unit(vector)
+    if unit is None:
         raise IndexInputError(f"chunk {chunk.chunk_id!r} has a vector without direction: zero or not finite")
-    return vector
+    return unit
 
 
-def _point(tenant: str, corpus: str, chunk: Chunk, vector: Sequence[float], values: FieldValues) -> edge.Point:
+def _unit(vector: Sequence[float]) -> list[float] | None:
+    """Length 1, so that no 32-bit square under- or overflows; None without a direction."""
+    length = math.hypot(*vector)
+    return [value / length for value in vector] if 0.0 < length < math.inf else None
+
+
+def _point(tenant: str, corpus: str, chunk: Chunk, vector: list[float], values: FieldValues) -> edge.Point:
     payload = {
         "tenant": tenant,
         "corpus": corpus,
@@ -176,7 +184,7 @@ def _point(tenant: str, corpus: str, chunk: Chunk, vector: Sequence[float], valu
         "title": chunk.title,
         "values": list(tokens(values.number(chunk.metadata))),
     }
-    return edge.Point(point_id(tenant, corpus, chunk.chunk_id), {_VECTOR: list(vector)}, payload)
+    return edge.Point(point_id(tenant, corpus, chunk.chunk_id), {_VECTOR: vector}, payload)
 
 
 def _fetch(shard: edge.EdgeShard, vector: list[float], chosen: edge.Filter, limit: int) -> list[EngineHit]:

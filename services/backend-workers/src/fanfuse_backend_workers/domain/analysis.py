@@ -132,7 +132,7 @@ def _words(compound: str) -> list[str]:
 def _segment_words(segment: str) -> tuple[str, ...]:
     if len(segment) > MAX_TERM_CHARS:
         return ()
-    lowered = segment.lower()
+    lowered = segment.lower().rstrip("+#")
     parts = [] if segment in (lowered, segment.upper()) else _CAMEL.findall(segment)
     if len(parts) < 2 or min(map(len, parts)) < 2:
         parts = []

@@ -15,7 +15,9 @@ _UNSPACED: Final = (
     "\U00020000-\U0002fa1f\U00030000-\U000323af"
 )
 _SCANNED_PLANES: Final = 0x20000
-_ASCII: Final = re.compile(r"[A-Za-z0-9]+(?:[-_.][A-Za-z0-9]+)*|[A-Za-z](?:\+\+|#)(?![A-Za-z0-9])")
+_LANGUAGE: Final = r"(?<![A-Za-z0-9])[A-Za-z](?:\+\+|#)(?![A-Za-z0-9])"
+"""C++, C#, F#."""
+_ASCII: Final = re.compile(f"{_LANGUAGE}|[A-Za-z0-9]+(?:[-_.][A-Za-z0-9]+)*")
 _UNSPACED_RUN: Final = re.compile(f"([{_UNSPACED}]+)")
 _POSSESSIVE: Final = re.compile(r"(?<=[^\W_])'[sS](?![^\W_])|(?<=[^\W_])'(?=[^\W_])")
 _ONE_FORM: Final = str.maketrans(
@@ -57,7 +59,7 @@ def _spaced(text: str) -> list[Piece]:
 @cache
 def _any_compound() -> re.Pattern[str]:
     word = f"[{_word_class()}]+"
-    return re.compile(f"{word}(?:[-_.]{word})*")
+    return re.compile(f"{_LANGUAGE}|{word}(?:[-_.]{word})*")
 
 
 def _word_class() -> str:

@@ -1,0 +1,226 @@
+"""The graph engine: seeds, hops, isolation at every hop, hubs, time, and nothing pasted into a statement."""
+
+import asyncio
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import kglite
+import pytest
+
+from fanfuse_backend_workers.adapters import kglite_queries, kglite_walk
+from fanfuse_backend_workers.adapters.kglite_index import KgliteIndexBuilder
+from fanfuse_backend_workers.ports import EngineResult, SearchEngine, SearchError, SearchRequest
+from fanfuse_contracts.chunks import Chunk, Triple
+from fanfuse_contracts.enums import FailureKind
+
+
+def chunk(name: str, *entities: str, triples: Sequence[tuple[str, str, str]] = ()) -> Chunk:
+    relations = tuple(Triple(subject=subject, relation=name, object=target) for subject, name, target in triples)
+    return Chunk(chunk_id=name, text="t", content_hash="0", entities=entities, triples=relations)
+
+
+async def opened(folder: Path, *chunks: Chunk) -> SearchEngine:
+    builder = KgliteIndexBuilder()
+    assert builder.build(folder, "acme", "docs", chunks) == len(chunks)
+    return await builder.open(folder)
+
+
+async def search(engine: SearchEngine, *seeds: str, window: int = 10, timeout_s: float = 5.0) -> EngineResult:
+    return await engine.search(SearchRequest("acme", "docs", "", window, timeout_s, seeds=seeds))
+
+
+async def found(engine: SearchEngine, *seeds: str, window: int = 10) -> list[str]:
+    return [hit.chunk_id for hit in (await search(engine, *seeds, window=window)).hits]
+
+
+async def test_ranking(tmp_path: Path) -> None:
+    """Two seeds before one, a rare seed before a common one, a seed before a relation, one hop before two."""
+    engine = await opened(
+        tmp_path,
+        chunk("both", "Alice", "Acme"),
+        chunk("rare", "Alice"),
+        chunk("common-1", "Acme"),
+        chunk("common-2", "Acme"),
+        chunk("common-3", "Acme"),
+        chunk("facts", triples=[("Alice", "KNOWS", "Bob"), ("Bob", "KNOWS", "Carol"), ("Carol", "KNOWS", "Dan")]),
+        chunk("one-hop", "Bob"),
+        chunk("two-hops", "Carol"),
+        chunk("three-hops", "Dan"),
+        chunk("elsewhere", "Eve"),
+    )
+    result = await search(engine, "Alice", "Acme")
+    assert [hit.chunk_id for hit in result.hits] == [
+        "both", "facts", "rare", "common-1", "common-2", "common-3", "one-hop", "two-hops",
+    ]  # fmt: skip
+    assert [int(hit.score) for hit in result.hits] == [2, 2, 2, 2, 2, 2, 1, 0]
+    assert result.cut is None
+    await engine.close()
+
+
+@pytest.mark.parametrize(
+    ("seed", "hits"),
+    [
+        ("pathlib.Path.read_text", ["method"]),
+        ("PATHLIB.path.READ_TEXT", ["method"]),
+        ("  read_text() ", ["method"]),
+        ("Path.read_text", ["method"]),
+        ("ｒｅａｄ＿ｔｅｘｔ", ["method"]),
+        ("h.read_text", []),
+        ("Zu\u0308rich", ["city"]),
+        ("straße", ["street"]),
+        ("STRASSE", ["street"]),
+        ("", []),
+        ("   ", []),
+    ],
+)
+async def test_seeds_resolve_by_name_then_by_the_end_of_a_symbol(tmp_path: Path, seed: str, hits: list[str]) -> None:
+    engine = await opened(
+        tmp_path, chunk("method", "pathlib.Path.read_text"), chunk("city", "Zürich"), chunk("street", "Straße")
+    )
+    assert await found(engine, seed) == hits
+    await engine.close()
+
+
+ODD_NAMES = ("causes/effects", "pm-17", "Acme (UK)", 'ZX9 9" panel', "C++", "AND", "host:", "/a trial", "*", "it's \\")
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+async def test_names_with_punctuation_find_themselves_and_nothing_else(tmp_path: Path, name: str) -> None:
+    """NEO-01: no name is parsed."""
+    engine = await opened(tmp_path, *(chunk(f"c{number}", other) for number, other in enumerate(ODD_NAMES)))
+    assert await found(engine, name) == [f"c{ODD_NAMES.index(name)}"]
+    await engine.close()
+
+
+INJECTIONS = (
+    "KNOWS`]->(n) DETACH DELETE n //",
+    "X`) RETURN 1 //",
+    "X`)\tRETURN 1 //",
+    "1..5) MATCH (m",
+    "10; DROP",
+    "' OR 1=1 //",
+    "$tenant",
+    "e.key",
+)
+
+
+@pytest.mark.parametrize("seed", INJECTIONS)
+async def test_no_seed_is_part_of_a_statement(tmp_path: Path, seed: str) -> None:
+    """NEO-02: it finds what bears that very name, and the graph stays as it was."""
+    engine = await opened(tmp_path, chunk("plain", "Alice"), chunk("odd", seed))
+    assert await found(engine, seed) == ["odd"]
+    assert await engine.count() == 2
+    await engine.close()
+
+
+def test_statements_are_constants_and_bounded() -> None:
+    """NEO-02, NEO-05: only names from the allow-list, a row cap in every reading statement, a scope on every node."""
+    reading = [
+        kglite_queries.FIND_KEYS,
+        kglite_queries.FIND_LAST_NAMES,
+        kglite_queries.STEP_TO_OBJECTS,
+        kglite_queries.STEP_TO_SUBJECTS,
+        kglite_queries.mentioning(None)[0],
+    ]
+    for statement in reading:
+        assert set(re.findall(r"\(\w+:(\w+)", statement)) <= {"Entity", "Chunk"}
+        assert set(re.findall(r"\[\w*:(\w+)", statement)) <= {"RELATED", "MENTIONS"}
+        assert "LIMIT $rows" in statement
+        nodes = set(re.findall(r"\((\w+):", statement))
+        for node in nodes:
+            assert f"{node}.tenant = $tenant" in statement
+            assert f"{node}.corpus = $corpus" in statement
+
+
+async def test_the_session_refuses_writes(tmp_path: Path) -> None:
+    builder = KgliteIndexBuilder()
+    builder.build(tmp_path, "acme", "docs", [chunk("a", "Alice")])
+    session = kglite.open_session(str(tmp_path / "graph.kgl"))
+    with pytest.raises(kglite.ReadOnlyError):
+        session.cypher("MATCH (n) DETACH DELETE n")
+
+
+async def test_a_walk_never_passes_through_another_tenant(tmp_path: Path) -> None:
+    """TEN-05: B and D are found, X is not, and neither is C, which only X leads to."""
+    builder = KgliteIndexBuilder()
+    builder.build(tmp_path, "acme", "docs", [])
+    path = tmp_path / "graph.kgl"
+    graph = kglite.load(str(path))
+    owners = {"a": "acme", "b": "acme", "c": "acme", "d": "acme", "x": "globex"}
+    for name, tenant in owners.items():
+        graph.cypher(
+            "CREATE (c:Chunk {chunk_id: $n, title: '', content_hash: '0', tenant: $t, corpus: 'docs'})"
+            "-[:MENTIONS {rank: 1}]->(e:Entity {key: $n, last_name: $n, tenant: $t, corpus: 'docs',"
+            " mentions: 1, outgoing: 3, incoming: 3})",
+            params={"n": name, "t": tenant},
+        )
+    for subject, target in ("ax", "xc", "ab", "ad", "da"):
+        graph.cypher(
+            "MATCH (s:Entity {key: $s}) MATCH (o:Entity {key: $o})"
+            " CREATE (s)-[:RELATED {name: 'REL', subject_rank: 1, object_rank: 1}]->(o)",
+            params={"s": subject, "o": target},
+        )
+    graph.save(str(path))
+    engine = await builder.open(tmp_path)
+    assert await found(engine, "a") == ["a", "b", "d"]
+    assert await found(engine, "x") == []
+    theirs = await engine.search(SearchRequest("globex", "docs", "", 10, 5.0, seeds=("x",)))
+    assert [hit.chunk_id for hit in theirs.hits] == ["x"]
+    other = await engine.search(SearchRequest("acme", "other", "", 10, 5.0, seeds=("a",)))
+    assert other.hits == ()
+    await engine.close()
+
+
+async def test_a_hub_is_cut_and_says_so(tmp_path: Path) -> None:
+    """NEO-05: a seed with 50,000 neighbours and 6,000 chunks answers in time, with the bounds it met."""
+    neighbours = 50_000
+    chunks = [
+        chunk(f"fact-{block:03}", triples=[("Hub", "HAS", f"n{block * 500 + i}") for i in range(500)])
+        for block in range(neighbours // 500)
+    ]
+    chunks += [chunk(f"mention-{number:04}", "Hub") for number in range(6_000)]
+    engine = await opened(tmp_path, *chunks)
+    clock = asyncio.get_running_loop().time
+    started = clock()
+    few = await search(engine, "Hub", window=10)
+    assert clock() - started < 1.0
+    assert len(few.hits) == 10
+    assert few.cut == "mentions"
+    started = clock()
+    many = await search(engine, "n7", window=500)
+    assert clock() - started < 1.5
+    assert many.hits[0].chunk_id == "fact-000"
+    assert {"fan-out", "mentions"} & set((many.cut or "").split(", "))
+    await engine.close()
+
+
+async def test_time_up_is_a_timeout_and_never_an_empty_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """NEO-05: without any hit it is a failure; with hits of a nearer distance it is a cut."""
+    others = [chunk(f"n{number}", f"E{number}") for number in range(3_000)]
+    engine = await opened(tmp_path, chunk("near", triples=[("A", "R", "B")]), chunk("far", "B"), *others)
+    endless = (
+        "MATCH (a:Entity), (b:Entity), (c:Entity) WITH count(*) AS n"
+        " UNWIND $keys AS wanted RETURN n, $tenant, $corpus, $rows"
+    )
+    with monkeypatch.context() as patched:
+        patched.setattr(kglite_queries, "FIND_KEYS", endless)
+        with pytest.raises(SearchError) as error:
+            await search(engine, "A", timeout_s=0.2)
+        assert error.value.kind is FailureKind.TIMEOUT
+    with monkeypatch.context() as patched:
+        patched.setattr(kglite_queries, "STEP_TO_OBJECTS", endless.replace("RETURN n", "RETURN n, $fan_out"))
+        cut = await search(engine, "A", timeout_s=1.0)
+        assert [hit.chunk_id for hit in cut.hits] == ["near"]
+        assert cut.cut == "time"
+    assert await found(engine, "A") == ["near", "far"]
+    await engine.close()
+
+
+async def test_a_last_name_of_many_symbols_is_bounded(tmp_path: Path) -> None:
+    names = [chunk(f"c{number:03}", f"module{number}.run") for number in range(kglite_walk.MATCHES_PER_SEED + 4)]
+    engine = await opened(tmp_path, *names)
+    result = await search(engine, "run", window=100)
+    assert len(result.hits) == kglite_walk.MATCHES_PER_SEED
+    assert result.cut == "seed matches"
+    await engine.close()

@@ -1,0 +1,133 @@
+"""The vector engine: sizes, directions, ids, and scores that are numbers."""
+
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fanfuse_backend_workers.adapters.qdrant_vector import (
+    IndexInputError,
+    QdrantIndexBuilder,
+    QdrantVectorEngine,
+    point_id,
+)
+from fanfuse_backend_workers.adapters.ranking import best_hits
+from fanfuse_backend_workers.ports import EngineHit, SearchError, SearchRequest
+from fanfuse_contracts.chunks import Chunk
+from fanfuse_contracts.enums import FailureKind
+
+NAN, INF = math.nan, math.inf
+
+
+def chunk(name: str, *vector: float) -> Chunk:
+    return Chunk.model_construct(
+        chunk_id=name, text="t", title="", content_hash="0", metadata={}, vector=vector or None
+    )
+
+
+def asked(*vector: float) -> SearchRequest:
+    return SearchRequest("acme", "docs", "", window=10, timeout_s=5.0, vector=vector)
+
+
+async def opened(folder: Path, *chunks: Chunk) -> QdrantVectorEngine:
+    builder = QdrantIndexBuilder()
+    builder.build(folder, "acme", "docs", chunks)
+    engine = await builder.open(folder)
+    assert isinstance(engine, QdrantVectorEngine)
+    return engine
+
+
+async def test_a_vector_of_another_size_is_a_config_error_that_names_both(tmp_path: Path) -> None:
+    """QDR-01: at query time and, before any query, by asking."""
+    engine = await opened(tmp_path, chunk("c1", *[1.0] * 768))
+    for refused in (lambda: engine.check_dimensions(1536),):
+        with pytest.raises(SearchError, match=r"acme/docs.*768.*1536") as error:
+            refused()
+        assert error.value.kind is FailureKind.CONFIG
+    with pytest.raises(SearchError, match=r"768.*1536") as error:
+        await engine.search(asked(*[1.0] * 1536))
+    assert error.value.kind is FailureKind.CONFIG
+    engine.check_dimensions(768)
+    assert await engine.count() == 1
+    await engine.close()
+
+
+@pytest.mark.parametrize("vector", [(), None])
+async def test_no_vector_is_the_embedders_failure(tmp_path: Path, vector: tuple[float, ...] | None) -> None:
+    """QDR-01: an empty embedding never becomes dimension 0."""
+    engine = await opened(tmp_path, chunk("c1", 1.0, 0.0))
+    with pytest.raises(SearchError) as error:
+        await engine.search(SearchRequest("acme", "docs", "", window=10, timeout_s=5.0, vector=vector))
+    assert error.value.kind is FailureKind.EMBEDDER
+    await engine.close()
+
+
+@pytest.mark.parametrize("vector", [(0.0, 0.0), (NAN, 1.0), (INF, 1.0), (-INF, 0.0)])
+async def test_a_query_vector_without_direction_is_refused(tmp_path: Path, vector: tuple[float, ...]) -> None:
+    """QDR-05."""
+    engine = await opened(tmp_path, chunk("c1", 1.0, 0.0))
+    with pytest.raises(SearchError) as error:
+        await engine.search(asked(*vector))
+    assert error.value.kind is FailureKind.BAD_REQUEST
+    await engine.close()
+
+
+@pytest.mark.parametrize("vector", [(1e308, 1e307), (1e-30, 1e-31), (3.0, 0.3)])
+async def test_only_the_direction_of_a_vector_counts(tmp_path: Path, vector: tuple[float, ...]) -> None:
+    engine = await opened(tmp_path, chunk("near", 1e-25, 0.0), chunk("far", 0.0, 1e30))
+    hits = (await engine.search(asked(*vector))).hits
+    assert [hit.chunk_id for hit in hits] == ["near", "far"]
+    assert hits[0].score == pytest.approx(0.995, abs=1e-3)
+    await engine.close()
+
+
+@pytest.mark.parametrize("vector", [(), (0.0, 0.0), (NAN, 1.0), (1.0, INF), (1.0,), (1.0, 2.0, 3.0)])
+def test_a_chunk_vector_that_can_not_be_searched_is_refused_by_name(tmp_path: Path, vector: tuple[float, ...]) -> None:
+    with pytest.raises(IndexInputError, match="bad"):
+        QdrantIndexBuilder().build(tmp_path, "acme", "docs", [chunk("good", 1.0, 0.0), chunk("bad", *vector)])
+
+
+def test_scores_that_are_no_numbers_are_dropped_and_counted() -> None:
+    """QDR-05, FUS-02: so are hits without a chunk id; "0" is an id like any other."""
+    listed = [
+        EngineHit("nan", NAN, ""),
+        EngineHit("inf", INF, ""),
+        EngineHit("", 0.9, ""),
+        EngineHit("b", 0.5, ""),
+        EngineHit("0", 0.5, ""),
+    ]
+    result = best_hits(lambda limit: listed[:limit], window=2)
+    assert [hit.chunk_id for hit in result.hits] == ["0", "b"]
+    assert result.dropped == 3
+
+
+def test_point_ids_are_stable_and_never_shared() -> None:
+    """QDR-02: UUIDv5 of tenant, corpus and chunk id."""
+    assert point_id("acme", "docs", "7-2") == point_id("acme", "docs", "7-2")
+    names = [("acme", "docs", "1"), ("globex", "docs", "1"), ("acme", "docs1", ""), ("acme", "other", "1")]
+    assert len({point_id(*name) for name in names}) == len(names)
+    assert point_id("acme", "docs", "7-2").version == 5
+
+
+READER = """
+import asyncio, sys
+from pathlib import Path
+from fanfuse_backend_workers.adapters.qdrant_vector import QdrantIndexBuilder
+from fanfuse_backend_workers.ports import SearchRequest
+async def main():
+    engine = await QdrantIndexBuilder().open(Path(sys.argv[1]))
+    found = await engine.search(SearchRequest("acme", "docs", "", 10, 5.0, vector=(1.0, 0.0)))
+    print([hit.chunk_id for hit in found.hits])
+asyncio.run(main())
+"""
+
+
+async def test_another_process_reads_what_is_open_here(tmp_path: Path) -> None:
+    """The shard has no log, so it has no lock: replicas need no copy."""
+    engine = await opened(tmp_path, chunk("near", 1.0, 0.1), chunk("far", 0.0, 1.0))
+    other = subprocess.run([sys.executable, "-c", READER, str(tmp_path)], capture_output=True, text=True, check=True)  # noqa: ASYNC221
+    assert other.stdout.strip() == "['near', 'far']"
+    assert (await engine.search(asked(1.0, 0.0))).hits[0].chunk_id == "near"
+    await engine.close()
