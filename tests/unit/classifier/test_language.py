@@ -29,6 +29,8 @@ from fanfuse_classifier.domain.shape import classify_shape
         ("मैं अपना पासवर्ड कैसे रीसेट करूँ", "hi"),
         ("什么是检索增强生成？", "zh"),
         ("RAG 是什么", "zh"),
+        ("установить Python в Linux", "ru"),
+        ("איך להתקין Python ב-Linux", "he"),
         ("パスワードを忘れた", "ja"),
         ("비밀번호를 잊었어요", "ko"),
         ("ลืมรหัสผ่าน", "th"),
@@ -37,7 +39,7 @@ from fanfuse_classifier.domain.shape import classify_shape
         ("What does 汉 mean in English?", "en"),
         # too short, even mixes, nothing to read
         ("thiamine", None),
-        ("hello мирмир", None),
+        ("hello мир αβγ", None),
         ("TRAVEL-2026-01", None),
         ("2024", None),
         ("😀", None),

@@ -34,6 +34,8 @@ _DEFAULT: Final = {"cyrillic": "ru", "arabic": "ar", "devanagari": "hi"}
 
 _MIN_CONFIDENCE: Final = 0.6
 _MIN_SHARE: Final = 0.6
+_MIN_SHARE_BESIDE_LATIN: Final = 0.4
+"""Latin terms stand in texts of every other script; the reverse is rare."""
 _UNSPACED_FACTOR: Final = 3
 """A Han character carries about as much as three letters of an alphabet."""
 _MAX_CHARS: Final = 1_000
@@ -67,8 +69,10 @@ def _main_script(letters: Mapping[str, int]) -> str | None:
         weights[name] += count * (_UNSPACED_FACTOR if dense else 1)
     if not weights:
         return None
-    script, weight = max(weights.items(), key=lambda item: (item[1], item[0]))
-    return script if weight >= _MIN_SHARE * weights.total() else None
+    script, weight = max(weights.items(), key=lambda item: (item[0] != "latin", item[1], item[0]))
+    if weight >= _MIN_SHARE_BESIDE_LATIN * weights.total():
+        return script
+    return "latin" if weights["latin"] >= _MIN_SHARE * weights.total() else None
 
 
 def _most_likely(text: str, candidates: frozenset[str]) -> tuple[str, float]:
