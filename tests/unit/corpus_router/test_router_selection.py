@@ -123,3 +123,9 @@ def test_softmax_is_finite_for_any_finite_input(temperature):
     chances = softmax([-1.7e308, 0.0, 1.7e308, 1.7e308], temperature)
     assert all(math.isfinite(chance) and 0.0 <= chance <= 1.0 for chance in chances)
     assert math.fsum(chances) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("names", ["abc", "cba", "bca"])
+def test_equal_scores_are_ordered_by_id_whatever_the_order_of_the_registry(select, build, names):
+    scores = tuple(build.score(name, 1.0, boost="r") for name in names)
+    assert chosen(select(scores, names=names, max_corpora=2)) == ("a", "b")
