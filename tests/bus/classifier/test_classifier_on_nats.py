@@ -182,7 +182,7 @@ async def test_a_query_that_always_fails_is_answered_in_the_end(process, client,
         raise RuntimeError("bug")
 
     monkeypatch.setattr("fanfuse_classifier.bus.classify", broken)
-    await submit(client, "q1", SubmittedQuery(text="x").to_json())
+    await submit(client, "q1", SubmittedQuery(text="x", budget_ms=30_000).to_json())
     answer = await answered(client, "q1")
 
     assert (answer.status, answer.rejection.code) == (Status.FAILED, RejectionCode.INTERNAL)
@@ -277,12 +277,12 @@ async def test_pathological_text_does_not_hold_up_the_queries_behind_it(nats_ser
         await register(client, process)
         await submit(client, "evil", SubmittedQuery(text="a" * 40 + "X").to_json())
         for number in range(20):
-            await submit(client, f"q{number}", SubmittedQuery(text=f"query {number} aab").to_json())
+            await submit(client, f"q{number}", SubmittedQuery(text=f"query {number} aab", budget_ms=30_000).to_json())
         events = await asyncio.gather(*(classified(client, f"q{number}") for number in range(20)))
         evil = await classified(client, "evil")
 
     assert evil.corpus_scores == ()
-    assert evil.hops[0].took_ms < 50
+    assert evil.hops[0].took_ms < 500, "a backtracking engine would take hours"
     assert all([rule.rule for rule in event.corpus_scores[0].fired] == ["evil"] for event in events)
 
 
