@@ -20,7 +20,8 @@ from fanfuse_runtime.server import NatsServer
 
 _FILE: Final = "bus.json"
 _LOCK: Final = "bus.lock"
-_STORE: Final = "nats"
+_STORE: Final = ".nats"
+"""No tenant can have this name, and each tenant has a folder beside it."""
 _WAIT_S: Final = 600.0
 _POLL_S: Final = 0.1
 _TELL_AFTER_S: Final = 1.0

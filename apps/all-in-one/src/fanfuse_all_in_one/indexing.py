@@ -16,10 +16,10 @@ from typing import Final
 from fanfuse_all_in_one.failures import NothingToIndexError, OperatorError
 from fanfuse_all_in_one.operating import Operator, Registered
 from fanfuse_all_in_one.switching import switch_to
+from fanfuse_backend_workers.adapters.embedded import index_builder
 from fanfuse_backend_workers.adapters.embedders import build_embedder
 from fanfuse_backend_workers.adapters.embedding_cache import CachedEmbedder, EmbeddingCache
 from fanfuse_backend_workers.adapters.sqlite_texts import DuplicateChunkError
-from fanfuse_backend_workers.embedded import embedded_builder
 from fanfuse_backend_workers.generations import (
     BuiltGeneration,
     CorpusName,
@@ -51,6 +51,7 @@ class Wish:
     readers: frozenset[str] | None = None
     display_name: str | None = None
     description: str | None = None
+    term_weights: Mapping[str, float] | None = None
 
     @property
     def name(self) -> CorpusName:
@@ -134,7 +135,7 @@ def _stoppable(progress: Progress, stop: threading.Event) -> Progress:
 
 
 def _build(data_dir: Path, name: CorpusName, chunks: Iterable[Chunk], progress: Progress) -> BuiltGeneration:
-    builders = [embedded_builder(kind) for kind in Kind]
+    builders = [index_builder(kind) for kind in Kind]
     generation = generation_id(datetime.now(UTC), token_hex(2))
     return build_generation(data_dir, name, generation, chunks, builders, load_embedder(data_dir), progress)
 
@@ -161,9 +162,10 @@ def _card(wish: Wish, before: Registered, built: BuiltGeneration, fields: Mappin
         "readers": wish.readers,
         "display_name": wish.display_name,
         "description": wish.description,
+        "term_weights": None if wish.term_weights is None else dict(wish.term_weights),
     }
     backends = tuple(
-        Wiring(kind=kind, backend=BACKEND, pool=BACKEND, operators=embedded_builder(kind).operators) for kind in Kind
+        Wiring(kind=kind, backend=BACKEND, pool=BACKEND, operators=index_builder(kind).operators) for kind in Kind
     )
     known = {
         "backends": old.backends or backends,

@@ -6,9 +6,9 @@ import sys
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from fanfuse_cli.answers import ANSWERED, render_answer
+from fanfuse_cli.console import results
 from fanfuse_cli.decisions import render_decision
 from fanfuse_cli.failures import FAILED, plainly
 from fanfuse_cli.options import (
@@ -70,7 +70,7 @@ def ask(
     if as_json:
         print(answer.to_json().decode())
     else:
-        Console().print(render_answer(answer, trace=trace))
+        results().print(render_answer(answer, trace=trace))
     if answer.status not in ANSWERED:
         raise typer.Exit(FAILED)
 
@@ -101,7 +101,7 @@ def decide(
     if as_json:
         print(reply.to_json().decode())
     else:
-        Console().print(render_decision(reply))
+        results().print(render_decision(reply))
     if reply.plan is None:
         raise typer.Exit(FAILED)
 

@@ -1,15 +1,15 @@
 """`fanfuse index`, `delete` and `corpus list`: what is searched."""
 
-import asyncio
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from fanfuse_cli.console import remark, results
 from fanfuse_cli.failures import plainly
+from fanfuse_cli.interrupts import run_until_signal
 from fanfuse_cli.options import DEFAULT_DATA, AsJson, Corpus, DataDir, NatsUrl, Tenant, stated_url
 from fanfuse_cli.progress import index_progress
 from fanfuse_contracts.corpus import CorpusCard
@@ -54,16 +54,16 @@ def index(
             with index_progress(f"{tenant}/{corpus}", lambda: (loading.bytes_read, total)) as told:
                 return await index_corpus(operator, data, wish, loading, lambda: loading.report.fields, told)
 
-    with data_bus(data, stated_url(nats_url), announce=False, say=_say) as bus:
-        done = asyncio.run(run(bus.url, bus.server is not None))
+    with data_bus(data, stated_url(nats_url), announce=False, say=remark) as bus:
+        done = run_until_signal(run(bus.url, bus.server is not None))
     report = loading.report
     readable = "public" if done.card.public else f"readers: {', '.join(sorted(done.card.readers)) or 'any principal'}"
     print(f"indexed {report.loaded} documents as {done.card.chunks} chunks: {tenant}/{corpus} ({readable})")
-    for remark in (*report.faults, *report.notices)[:_SHOWN]:
-        _say(f"  {remark}")
+    for note in (*report.faults, *report.notices)[:_SHOWN]:
+        remark(f"  {note}")
     left_out = len(report.faults) + len(report.notices) - _SHOWN
     if left_out > 0:
-        _say(f"  and {left_out} more remarks")
+        remark(f"  and {left_out} more remarks")
 
 
 @plainly
@@ -84,8 +84,8 @@ def delete(
             with index_progress(f"{tenant}/{corpus}") as told:
                 return await delete_chunks(operator, data, tenant, corpus, identifier or None, told)
 
-    with data_bus(data, stated_url(nats_url), announce=False, say=_say) as bus:
-        done = asyncio.run(run(bus.url, bus.server is not None))
+    with data_bus(data, stated_url(nats_url), announce=False, say=remark) as bus:
+        done = run_until_signal(run(bus.url, bus.server is not None))
     left = "the corpus is gone" if done.left is None else f"{done.left} left"
     print(f"deleted {done.chunks} chunks of {tenant}/{corpus}, {left}; {done.answers} stored answers removed")
 
@@ -109,12 +109,12 @@ def list_corpora(
         async with operator_on(url, alone=alone) as operator:
             return [card for card in await operator.cards() if tenant in (None, card.tenant)]
 
-    with data_bus(data, stated_url(nats_url), announce=False, say=_say) as bus:
-        cards = asyncio.run(run(bus.url, bus.server is not None))
+    with data_bus(data, stated_url(nats_url), announce=False, say=remark) as bus:
+        cards = run_until_signal(run(bus.url, bus.server is not None))
     if as_json:
         print(f"[{','.join(card.to_json().decode() for card in cards)}]")
     else:
-        Console().print(corpus_table(cards) if cards else "no corpus yet: see `fanfuse index --help`")
+        results().print(corpus_table(cards) if cards else "no corpus yet: see `fanfuse index --help`")
 
 
 def corpus_table(cards: list[CorpusCard]) -> Table:
@@ -128,7 +128,3 @@ def corpus_table(cards: list[CorpusCard]) -> Table:
         about = escape(card.display_name or card.description)
         table.add_row(card.tenant, card.corpus, str(card.chunks), readers, backends, card.indexed_at or "never", about)
     return table
-
-
-def _say(line: str) -> None:
-    Console(stderr=True, highlight=False).print(escape(line))

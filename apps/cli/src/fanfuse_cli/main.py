@@ -3,6 +3,7 @@
 import typer
 
 from fanfuse_cli import asking, corpora, routing, running, status
+from fanfuse_cli.demo.command import demo
 
 app = typer.Typer(
     name="fanfuse",
@@ -18,4 +19,5 @@ app.command()(asking.ask)
 app.command()(asking.decide)
 app.command()(routing.route)
 app.command()(status.status)
+app.command()(demo)
 app.add_typer(corpora.corpus_app, name="corpus")

@@ -3,8 +3,8 @@
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from fanfuse_cli.console import results
 from fanfuse_cli.decisions import render_decision
 from fanfuse_cli.failures import FAILED, plainly
 from fanfuse_cli.options import AsJson
@@ -31,6 +31,6 @@ def route(text: Text, simulate_failure: Failures = None, no_graph: NoGraph = Fal
     if as_json:
         print(reply.to_json().decode())
     else:
-        Console().print(render_decision(reply), soft_wrap=True)
+        results().print(render_decision(reply), soft_wrap=True)
     if reply.plan is None:
         raise typer.Exit(FAILED)

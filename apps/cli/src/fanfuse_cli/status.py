@@ -3,10 +3,11 @@
 import asyncio
 from typing import TYPE_CHECKING
 
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 from rich.markup import escape
 from rich.table import Table
 
+from fanfuse_cli.console import results
 from fanfuse_cli.corpora import corpus_table
 from fanfuse_cli.failures import plainly
 from fanfuse_cli.options import DEFAULT_DATA, DataDir, NatsUrl, running_bus
@@ -31,7 +32,7 @@ def status(data: DataDir = DEFAULT_DATA, nats_url: NatsUrl = None) -> None:
                 corpus_table(await operator.cards()),
             ]
 
-    console = Console()
+    console = results()
     for part in asyncio.run(run(running_bus(data, nats_url))):
         console.print(part)
 

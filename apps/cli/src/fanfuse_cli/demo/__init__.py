@@ -1,0 +1,1 @@
+"""`fanfuse demo`: real text, real queries, a real failure; every step is checked."""
