@@ -9,7 +9,7 @@ from fanfuse_backend_workers.domain.pools import served_pools
 from fanfuse_backend_workers.embedding import QueryEmbedding
 from fanfuse_backend_workers.ports import LoadEmbedder, OpenEngine, OpenTexts
 from fanfuse_backend_workers.settings import WorkerSettings
-from fanfuse_backend_workers.warming import warm_up
+from fanfuse_backend_workers.warming import opened_warm, warm_up
 from fanfuse_backend_workers.worker import Worker
 from fanfuse_contracts.enums import Stage
 from fanfuse_contracts.health import ServedPool
@@ -28,8 +28,8 @@ def build_with(
     chosen = settings or WorkerSettings()
 
     def build_workers(context: Context) -> Service:
-        catalog = Catalog(context.corpora, chosen.pools, open_engine, open_texts)
         embedding = QueryEmbedding(load_embedder, chosen.embedder_threads)
+        catalog = Catalog(context.corpora, chosen.pools, opened_warm(open_engine, embedding), open_texts)
         worker = Worker(catalog, embedding, Admission(chosen.in_flight_per_corpus), context.bus)
         router = ServiceRouter(Stage.BACKEND_WORKERS, context)
         bus.declare(router, bus.WorkerHandlers(context, worker, catalog), chosen.pools, chosen.in_flight)

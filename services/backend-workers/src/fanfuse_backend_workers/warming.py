@@ -9,9 +9,9 @@ from typing import Final
 from fanfuse_backend_workers.catalog import Catalog, EngineKey, OpenCorpus
 from fanfuse_backend_workers.domain.requests import embedder_for_text
 from fanfuse_backend_workers.embedding import QueryEmbedding
-from fanfuse_backend_workers.ports import SearchError, SearchRequest
+from fanfuse_backend_workers.ports import OpenEngine, SearchEngine, SearchError, SearchRequest
 from fanfuse_backend_workers.worker import ask
-from fanfuse_contracts.corpus import CorpusCard
+from fanfuse_contracts.corpus import CorpusCard, Wiring
 from fanfuse_contracts.enums import Kind
 from fanfuse_runtime.logs import get_logger
 
@@ -30,6 +30,21 @@ async def warm_up(catalog: Catalog, embedding: QueryEmbedding) -> None:
                 await _search_once(key, opened, embedding)
         except SearchError as error:
             _log.warning("warm_up.failed", corpus=key.corpus, backend=key.backend, error=error.message)
+
+
+def opened_warm(open_engine: OpenEngine, embedding: QueryEmbedding) -> OpenEngine:
+    """The same engines, with the embedder of a vector engine loaded too: a corpus that arrives later is not cold."""
+
+    async def open_warm(card: CorpusCard, wiring: Wiring) -> SearchEngine:
+        engine = await open_engine(card, wiring)
+        if wiring.kind is Kind.VECTOR:
+            try:
+                await _vector(card, embedding)
+            except SearchError as error:
+                _log.warning("warm_up.failed", corpus=card.corpus, backend=wiring.backend, error=error.message)
+        return engine
+
+    return open_warm
 
 
 async def _search_once(key: EngineKey, opened: OpenCorpus, embedding: QueryEmbedding) -> None:
