@@ -1,5 +1,9 @@
-"""Builds Qdrant's filter objects from a compiled filter, always inside tenant and corpus."""
+"""Builds Qdrant's filter objects from a compiled filter, always inside tenant and corpus.
 
+Every point bears marks: its tenant, its corpus, its fields and their values, in one payload field with one index.
+"""
+
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from qdrant_edge import FieldCondition, Filter, MatchAny, MatchValue
@@ -12,20 +16,27 @@ from fanfuse_backend_workers.adapters.filter_values import (
     HasValue,
     Negation,
     field_token,
+    tokens,
     value_token,
 )
 
 if TYPE_CHECKING:
     from qdrant_edge import ConditionType  # exists in its stub only
 
-_NO_TOKEN = "-"
+MARKS = "marks"
+_NO_MARK = "-"
+
+
+def marks(tenant: str, corpus: str, numbers: Mapping[int, int]) -> list[str]:
+    """What a point bears; `numbers`: field number → value number."""
+    return [f"tenant:{tenant}", f"corpus:{corpus}", *tokens(numbers)]
 
 
 def search_filter(tenant: str, corpus: str, condition: Condition | None) -> Filter:
     """Points of one tenant's corpus for which `condition` holds."""
     required: list[ConditionType] = [
-        FieldCondition("tenant", match=MatchValue(tenant)),
-        FieldCondition("corpus", match=MatchValue(corpus)),
+        _marked(f"tenant:{tenant}"),
+        _marked(f"corpus:{corpus}"),
     ]
     return Filter(must=required if condition is None else [*required, _part(condition)])
 
@@ -33,17 +44,17 @@ def search_filter(tenant: str, corpus: str, condition: Condition | None) -> Filt
 def _part(condition: Condition) -> "ConditionType":
     match condition:
         case HasField(field):
-            return FieldCondition("values", match=MatchValue(field_token(field)))
+            return _marked(field_token(field))
         case HasValue(field, values):
-            return FieldCondition("values", match=MatchAny([value_token(field, value) for value in values]))
+            return FieldCondition(MARKS, match=MatchAny([value_token(field, value) for value in values]))
         case Negation(part):
             return Filter(must_not=[_part(part)])
         case AllOf(parts):
             return Filter(must=[_part(part) for part in parts])
         case AnyOf(parts):
             # An empty `should` holds for every point: "none of these" must be a condition that never holds.
-            return Filter(should=[_part(part) for part in parts] or [_never()])
+            return Filter(should=[_part(part) for part in parts] or [_marked(_NO_MARK)])
 
 
-def _never() -> FieldCondition:
-    return FieldCondition("values", match=MatchValue(_NO_TOKEN))
+def _marked(mark: str) -> FieldCondition:
+    return FieldCondition(MARKS, match=MatchValue(mark))

@@ -16,9 +16,9 @@ from uuid import UUID, uuid5
 import qdrant_edge as edge
 
 from fanfuse_backend_workers.adapters.engine_calls import call_engine
-from fanfuse_backend_workers.adapters.filter_values import EXACT_OPERATORS, FieldValues, tokens
+from fanfuse_backend_workers.adapters.filter_values import EXACT_OPERATORS, FieldValues
 from fanfuse_backend_workers.adapters.index_manifest import IndexManifest, read_manifest, write_manifest
-from fanfuse_backend_workers.adapters.qdrant_filters import search_filter
+from fanfuse_backend_workers.adapters.qdrant_filters import MARKS, marks, search_filter
 from fanfuse_backend_workers.adapters.ranking import best_hits
 from fanfuse_backend_workers.ports import EngineHit, EngineResult, SearchEngine, SearchError, SearchRequest
 from fanfuse_contracts.chunks import Chunk
@@ -49,8 +49,7 @@ class QdrantIndexBuilder:
         first = next(stream, None)
         size = len(first.vector or ()) if first else None
         shard = edge.EdgeShard.create(str(_shard_folder(directory)), _config(size or _NO_POINTS_SIZE))
-        for field in ("tenant", "corpus", "values"):
-            shard.update(edge.UpdateOperation.create_field_index(field, edge.KeywordIndexParams()))
+        shard.update(edge.UpdateOperation.create_field_index(MARKS, edge.KeywordIndexParams()))
         values = FieldValues()
         for batch in _batches(itertools.chain([first] if first else [], stream)):
             points = [_point(tenant, corpus, chunk, _checked(chunk, size), values) for chunk in batch]
@@ -177,12 +176,10 @@ def _unit(vector: Sequence[float]) -> list[float] | None:
 
 def _point(tenant: str, corpus: str, chunk: Chunk, vector: list[float], values: FieldValues) -> edge.Point:
     payload = {
-        "tenant": tenant,
-        "corpus": corpus,
         "chunk_id": chunk.chunk_id,
         "content_hash": chunk.content_hash,
         "title": chunk.title,
-        "values": list(tokens(values.number(chunk.metadata))),
+        MARKS: marks(tenant, corpus, values.number(chunk.metadata)),
     }
     return edge.Point(point_id(tenant, corpus, chunk.chunk_id), {_VECTOR: vector}, payload)
 
