@@ -14,8 +14,7 @@ from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 from nats.errors import MaxPayloadError, NoRespondersError
 from nats.errors import TimeoutError as NatsTimeoutError
-from nats.js import JetStreamContext, api
-from nats.js.errors import APIError
+from nats.js import JetStreamContext
 
 from fanfuse_contracts import headers as names
 from fanfuse_contracts import limits
@@ -27,6 +26,7 @@ from fanfuse_runtime.telemetry import inject
 
 _DIRECT_GET = "$JS.API.DIRECT.GET"
 _ONE_PER_SUBJECT = "maximum messages per subject"
+_HEADERS_BYTES = 1_024
 _FOUND = frozenset({"Nats-Stream", "Nats-Sequence"})
 
 
@@ -86,32 +86,36 @@ class Bus:
 
     async def publish(self, channel: Channel, subject: str, message: Model, message_id: str) -> Stored:
         """Publish into a stream and wait for the acknowledgement. Raises `PublishRefusedError`, `TooLargeError`."""
-        return (await self.publish_all((Publication(channel, subject, message, message_id),)))[0]
+        return await self._publish(Publication(channel, subject, message, message_id))
 
     async def publish_all(self, publications: Sequence[Publication]) -> list[Stored]:
         """Publish several messages at once; all acknowledgements are awaited together.
 
         The first failure is raised when every acknowledgement is in; what was stored stays stored.
         """
-        futures = [await self._start_publish(publication) for publication in publications]
-        done = await asyncio.gather(
-            *(asyncio.wait_for(future, limits.PUBLISH_TIMEOUT_S) for future in futures), return_exceptions=True
-        )
-        return [_stored(publication, outcome) for publication, outcome in zip(publications, done, strict=True)]
+        if len(publications) == 1:
+            return [await self._publish(publications[0])]
+        done = await asyncio.gather(*map(self._publish, publications), return_exceptions=True)
+        failures = [outcome for outcome in done if isinstance(outcome, BaseException)]
+        if failures:
+            raise failures[0]
+        return [outcome for outcome in done if isinstance(outcome, Stored)]
 
-    async def _start_publish(self, publication: Publication) -> asyncio.Future[api.PubAck]:
+    async def _publish(self, publication: Publication) -> Stored:
+        # A plain request: nats-py's publish_async leaves its future open for ever when the stream answers an error.
+        channel = publication.channel.name
         payload = publication.message.to_json()
-        if len(payload) + 1_024 > self.nc.max_payload:
-            raise TooLargeError(
-                f"{publication.channel.name} has {len(payload)} bytes: the broker takes {self.nc.max_payload}"
-            )
+        if len(payload) + _HEADERS_BYTES > self.nc.max_payload:
+            raise TooLargeError(f"{channel} has {len(payload)} bytes: the broker takes {self.nc.max_payload}")
         header = inject({names.MESSAGE_ID: publication.message_id})
         try:
-            return await self.js.publish_async(publication.subject, payload, headers=header)
+            answer = await self.nc.request(publication.subject, payload, limits.PUBLISH_TIMEOUT_S, headers=header)
         except MaxPayloadError as error:
-            raise TooLargeError(f"{publication.channel.name} is larger than the broker's max_payload") from error
+            raise TooLargeError(f"{channel} is larger than the broker's max_payload") from error
         except NatsError as error:
-            raise PublishRefusedError(f"{publication.channel.name}: {error}") from error
+            why = "no stream takes it" if isinstance(error, NoRespondersError) else str(error)
+            raise PublishRefusedError(f"{channel} was not stored: {why}") from error
+        return _stored(channel, answer.data)
 
     async def send(self, channel: Channel, subject: str, message: Model | None = None) -> None:
         """Publish without storage or acknowledgement."""
@@ -172,15 +176,15 @@ class Bus:
                 await subscription.unsubscribe()
 
 
-def _stored(publication: Publication, outcome: api.PubAck | BaseException) -> Stored:
-    if isinstance(outcome, api.PubAck):
-        return Stored(outcome.seq, bool(outcome.duplicate))
-    if isinstance(outcome, APIError) and _ONE_PER_SUBJECT in (outcome.description or ""):
+def _stored(channel: str, answer: bytes) -> Stored:
+    body = json.loads(answer)
+    error = body.get("error")
+    if error is None:
+        return Stored(body["seq"], bool(body.get("duplicate")))
+    description = error.get("description", "")
+    if _ONE_PER_SUBJECT in description:
         return Stored(0, duplicate=True)
-    if isinstance(outcome, NatsError | TimeoutError):
-        why = str(outcome) or "no answer"
-        raise PublishRefusedError(f"{publication.channel.name} was not stored: {why}") from outcome
-    raise outcome
+    raise PublishRefusedError(f"{channel} was not stored: {description}")
 
 
 def _stored_message(msg: Msg) -> StoredMessage | None:

@@ -6,18 +6,20 @@ import json
 import time
 from collections import Counter
 
+import pytest
 from nats.aio.client import Client
 from nats.aio.msg import Msg
+from nats.js import api
 
-from fanfuse_contracts import streams, subjects
+from fanfuse_contracts import flow, limits, streams, subjects
 from fanfuse_contracts.answer import Answer
 from fanfuse_contracts.enums import RejectionCode, Status
-from fanfuse_contracts.operations import DeadLetter
+from fanfuse_contracts.operations import DeadLetter, RouteAudited
 from fanfuse_contracts.plan import Rejection
 from fanfuse_contracts.query import SubmittedQuery
-from fanfuse_runtime.answers import publish_refusal
+from fanfuse_runtime.answers import publish_refusal, refusal
 from fanfuse_runtime.delivery import Delivery
-from fanfuse_runtime.errors import RetryError
+from fanfuse_runtime.errors import PublishRefusedError, RetryError
 from fanfuse_runtime.server import NatsServer
 from fanfuse_runtime.service import Context
 
@@ -230,3 +232,24 @@ async def test_readiness_and_metrics_are_served(nats_server: NatsServer, run_ser
         writer.close()
         assert " 200 " in response.splitlines()[0]
         assert json.loads(response.split("\r\n\r\n", 1)[1]) == {"status": "ok"}
+
+
+async def test_a_full_stream_refuses_at_once_and_a_second_answer_is_a_duplicate_without_any_window(
+    nats_server: NatsServer, caller: Client, run_service
+) -> None:
+    async with run_service(nats_server, echo) as process:
+        bus, js = process.context.bus, caller.jetstream()
+        audit = RouteAudited(tenant="acme", query_id="q1", submitted_ns=1)
+        config = (await js.stream_info(streams.AUDIT.name)).config
+        config.max_msgs, config.discard = 1, api.DiscardPolicy.NEW
+        await js.update_stream(config)
+        await bus.publish(flow.AUDITED, subjects.audit("acme"), audit, "a1")
+        began = time.monotonic()
+        with pytest.raises(PublishRefusedError, match="maximum messages exceeded"):
+            await bus.publish(flow.AUDITED, subjects.audit("acme"), audit, "a2")
+        assert time.monotonic() - began < limits.PUBLISH_TIMEOUT_S / 2
+
+        answer = refusal("acme", "q1", Rejection(code=RejectionCode.NO_LANE, message="x"), submitted_ns=1)
+        subject = subjects.query_fused("acme", "q1")
+        assert not (await bus.publish(flow.FUSED, subject, answer, "one")).duplicate
+        assert (await bus.publish(flow.FUSED, subject, answer, "another id")).duplicate
