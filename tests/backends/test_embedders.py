@@ -68,7 +68,8 @@ def test_a_card_that_fits_no_embedder_is_refused(change: dict[str, object], name
 
 
 class Counting:
-    model, dimensions, languages = "counting", 2, None
+    dimensions = 2
+    languages: tuple[str, ...] | None = None
 
     def __init__(self, model: str = "counting") -> None:
         self.model = model

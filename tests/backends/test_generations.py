@@ -31,7 +31,8 @@ ALL = [index_builder(kind) for kind in Kind]
 
 
 class CountingEmbedder:
-    model, dimensions, languages = "counting", 3, None
+    model, dimensions = "counting", 3
+    languages: tuple[str, ...] | None = None
 
     def __init__(self) -> None:
         self.seen: list[str] = []
@@ -71,7 +72,7 @@ def everything(data: Path) -> list[str]:
 
 async def test_a_generation_holds_texts_and_every_index(tmp_path: Path) -> None:
     told: list[tuple[str, int]] = []
-    chunks = [chunk(f"c{number}") for number in range(150)]
+    chunks = [chunk(f"c{number:03}") for number in range(150)]
     built = build_generation(
         tmp_path, NAME, "g1", iter(chunks), ALL, CountingEmbedder(), lambda part, done: told.append((part, done))
     )
@@ -82,11 +83,14 @@ async def test_a_generation_holds_texts_and_every_index(tmp_path: Path) -> None:
     for kind in Kind:
         engine = await engines_in(tmp_path)(card, Wiring(kind=kind, backend="main", pool="main"))
         asked = SearchRequest("acme", "docs", "alpha", 5, 5.0, vector=(1.0, 0.5, 0.5), seeds=("alice",))
-        assert [hit.chunk_id for hit in (await engine.search(asked)).hits] == ["c0", "c1", "c10", "c100", "c101"]
+        assert [hit.chunk_id for hit in (await engine.search(asked)).hits] == ["c000", "c001", "c002", "c003", "c004"]
         await engine.close()
     texts = await texts_in(tmp_path)(card)
-    assert {found.chunk_id: found.source for found in texts.get(["c7", "c8", "gone"])} == {"c7": "c7.md", "c8": "c8.md"}
-    assert len(texts.get([f"c{number}" for number in range(2_000)])) == 150
+    assert {found.chunk_id: found.source for found in texts.get(["c007", "c008", "gone"])} == {
+        "c007": "c007.md",
+        "c008": "c008.md",
+    }
+    assert len(texts.get([f"c{number:03}" for number in range(2_000)])) == 150
     texts.close()
 
 

@@ -5,7 +5,7 @@ exhaustively, .382 and .647.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import ir_measures
@@ -18,7 +18,7 @@ from fanfuse_backend_workers.ports import IndexBuilder, SearchRequest
 from fanfuse_contracts.chunks import Chunk
 from fanfuse_testing.collections import Collection, load_collection
 
-BUILDERS = {"keyword": TantivyIndexBuilder, "vector": QdrantIndexBuilder}
+BUILDERS: dict[str, Callable[[], IndexBuilder]] = {"keyword": TantivyIndexBuilder, "vector": QdrantIndexBuilder}
 
 
 def chunks(collection: Collection) -> Iterator[Chunk]:
