@@ -1,40 +1,72 @@
 """How many searches of one corpus may be at an engine at a time, so that a slow corpus can't fill a shared pool.
 
-A search over the limit waits for one of its own corpus to end, but no longer than a moment; then its lane fails
-`overloaded`. The moment lets a burst on a fast engine pass (the ninth of sixteen commands that arrive together is
-served in milliseconds) and is short enough to keep the pool's other slots moving.
+A search over the limit fails `overloaded`: at once where no search of its corpus has begun or ended for a moment, else
+as soon as that is so. A burst on an engine that keeps up thus passes (16 commands that arrive together are served in
+milliseconds), and a slow corpus holds the pool's other slots for a moment at most.
 """
 
 import asyncio
 from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from typing import Final
 
 from fanfuse_backend_workers.ports import SearchError
 from fanfuse_contracts.enums import FailureKind
 
-WAIT_FOR_TURN_S: Final = 0.1
+STALLED_AFTER_S: Final = 0.25
+MAX_WAIT_S: Final = 0.5
+
+
+@dataclass(slots=True)
+class _Gate:
+    turns: asyncio.Semaphore
+    moved_at: float
+    waiting: dict[asyncio.Timeout, float] = field(default_factory=dict)
+    """Each waiting search's timeout, and the latest moment it may be put off to."""
+
+    def move(self, now: float) -> None:
+        self.moved_at = now
+        for timeout, latest in self.waiting.items():
+            if not timeout.expired():
+                timeout.reschedule(min(latest, now + STALLED_AFTER_S))
+
+    async def enter(self, now: float) -> None:
+        latest = now + MAX_WAIT_S
+        async with asyncio.timeout_at(min(latest, self.moved_at + STALLED_AFTER_S)) as timeout:
+            self.waiting[timeout] = latest
+            try:
+                await self.turns.acquire()
+            finally:
+                del self.waiting[timeout]
 
 
 class Admission:
-    """One gate per corpus and backend; its memory is bounded by the corpora this worker holds open."""
+    """One gate per corpus and backend; its memory is bounded by the corpora this worker held open."""
 
-    def __init__(self, limit: int, wait_s: float = WAIT_FOR_TURN_S) -> None:
+    def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._wait_s = wait_s
-        self._gates: dict[Hashable, asyncio.Semaphore] = {}
+        self._gates: dict[Hashable, _Gate] = {}
 
     @asynccontextmanager
     async def admitted(self, key: Hashable) -> AsyncIterator[None]:
         """A turn inside the block; raises OVERLOADED where there is none in time."""
-        gate = self._gates.setdefault(key, asyncio.Semaphore(self._limit))
-        try:
-            async with asyncio.timeout(self._wait_s):
-                await gate.acquire()
-        except TimeoutError as error:
-            message = f"{self._limit} searches of this corpus are running in this worker: try again"
-            raise SearchError(FailureKind.OVERLOADED, message) from error
+        loop = asyncio.get_running_loop()
+        gate = self._gates.setdefault(key, _Gate(asyncio.Semaphore(self._limit), loop.time()))
+        if gate.turns.locked():
+            await self._wait(gate, loop.time())
+        else:
+            await gate.turns.acquire()
+        gate.move(loop.time())
         try:
             yield
         finally:
-            gate.release()
+            gate.turns.release()
+            gate.move(loop.time())
+
+    async def _wait(self, gate: _Gate, now: float) -> None:
+        try:
+            await gate.enter(now)
+        except TimeoutError as error:
+            message = f"{self._limit} searches of this corpus are running in this worker: try again"
+            raise SearchError(FailureKind.OVERLOADED, message) from error
