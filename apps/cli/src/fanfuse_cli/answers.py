@@ -16,6 +16,7 @@ from fanfuse_contracts.enums import LaneOutcome, RejectionCode, Status
 ANSWERED = frozenset({Status.COMPLETE, Status.PARTIAL})
 _GOOD = frozenset({LaneOutcome.ANSWERED, LaneOutcome.EMPTY})
 _COLOURS = {Status.COMPLETE: "green", Status.PARTIAL: "yellow"}
+_TITLE_WIDTH = 44
 _ADVICE = {
     RejectionCode.NO_VISIBLE_CORPUS: "see `fanfuse corpus list`; say who asks with --principal, or index with --public",
     RejectionCode.UNKNOWN_CORPUS: "see `fanfuse corpus list`; say who asks with --principal, or index with --public",
@@ -60,8 +61,8 @@ def _hits(hits: tuple[AnswerHit, ...]) -> Table:
     table.add_column("rank", justify="right")
     table.add_column("score", justify="right")
     table.add_column("corpus", no_wrap=True)
-    table.add_column("title", overflow="ellipsis", no_wrap=True, ratio=3)
-    table.add_column("contributions", overflow="fold", ratio=4)
+    table.add_column("title", overflow="ellipsis", no_wrap=True, max_width=_TITLE_WIDTH)
+    table.add_column("contributions", overflow="fold")
     for hit in hits:
         row = (str(hit.rank), f"{hit.score:.6f}", hit.corpus, escape(hit.title or hit.chunk_id), _contributions(hit))
         table.add_row(*row)
