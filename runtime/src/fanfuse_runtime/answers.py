@@ -42,7 +42,7 @@ async def publish_answer(bus: Bus, metrics_: Metrics, answer: Answer) -> bool:
         streams.answer_id(answer.tenant, answer.query_id),
     )
     if stored.duplicate:
-        await _send_stored_again(bus, answer)
+        await send_stored_again(bus, answer.tenant, answer.query_id, answer.submitted_ns)
         return False
     metrics_.inc(metrics.QUERIES_TOTAL, status=answer.status.value)
     metrics_.observe(metrics.ANSWER_SECONDS, answer.elapsed_ms / 1e3)
@@ -51,13 +51,17 @@ async def publish_answer(bus: Bus, metrics_: Metrics, answer: Answer) -> bool:
     return True
 
 
-async def _send_stored_again(bus: Bus, refused: Answer) -> None:
-    stored = await bus.last(streams.ANSWERS.name, subjects.query_fused(refused.tenant, refused.query_id))
+async def send_stored_again(bus: Bus, tenant: str, query_id: str, submitted_ns: int) -> None:
+    """Send the stored answer of a used query id to whoever submitted it anew; nothing where it is the same submission.
+
+    Nothing is stored yet where the first submission is still in the flow: then its answer is heard by both.
+    """
+    stored = await bus.last(streams.ANSWERS.name, subjects.query_fused(tenant, query_id))
     if stored is None:
         return
     first = Answer.from_json(stored.data)
-    if first.submitted_ns != refused.submitted_ns:
-        await bus.send(flow.ANSWERED, subjects.query_answered(refused.tenant, refused.query_id), first)
+    if first.submitted_ns != submitted_ns:
+        await bus.send(flow.ANSWERED, subjects.query_answered(tenant, query_id), first)
 
 
 async def publish_refusal(

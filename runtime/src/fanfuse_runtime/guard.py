@@ -26,6 +26,7 @@ from fanfuse_runtime.delivery import Delivery
 from fanfuse_runtime.errors import RetryError
 from fanfuse_runtime.logs import MessageIds, current_message, get_logger
 from fanfuse_runtime.metrics import Metrics
+from fanfuse_runtime.rejections import reject_invalid
 from fanfuse_runtime.telemetry import extract
 
 M = TypeVar("M", bound=Model)
@@ -33,7 +34,6 @@ OnFailed = Callable[[Delivery, Rejection], Awaitable[None]]
 
 _log = get_logger("delivery")
 _JITTER: Final = 0.2
-_MAX_FAULTS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Guard(Generic[M]):
         try:
             message = self.model.from_json(delivery.data)
         except ValidationError as error:
-            await self._give_up(delivery, "undecodable", _invalid(error))
+            await self._give_up(delivery, "undecodable", reject_invalid(error))
             return
         try:
             await self.handler(delivery, message)
@@ -126,11 +126,3 @@ def _ids(delivery: Delivery) -> MessageIds | None:
         return MessageIds(delivery.tenant, delivery.query_id)
     except InvalidTokenError:
         return None
-
-
-def _invalid(error: ValidationError) -> Rejection:
-    """What is wrong with a body that is not what the contract says, naming the first faulty fields."""
-    rows = error.errors(include_url=False, include_context=False, include_input=False)
-    fields = [f"{'.'.join(map(str, row['loc'])) or 'body'}: {row['msg']}" for row in rows[:_MAX_FAULTS]]
-    more = f" (and {len(rows) - _MAX_FAULTS} more)" if len(rows) > _MAX_FAULTS else ""
-    return Rejection(code=RejectionCode.INVALID_QUERY, message="; ".join(fields) + more)

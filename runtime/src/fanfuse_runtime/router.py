@@ -10,14 +10,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from faststream import AckPolicy
 from faststream.nats import JStream, NatsRouter, PullSub
 from opentelemetry import trace
+from pydantic import ValidationError
 
 from fanfuse_contracts import metrics
 from fanfuse_contracts.base import Model
-from fanfuse_contracts.enums import Stage
+from fanfuse_contracts.enums import RejectionCode, Stage
+from fanfuse_contracts.plan import Rejection
 from fanfuse_contracts.streams import ConsumerSpec
+from fanfuse_contracts.tokens import InvalidTokenError
 from fanfuse_runtime.delivery import Delivery
 from fanfuse_runtime.guard import Guard, OnFailed
 from fanfuse_runtime.pull import PullLoop
+from fanfuse_runtime.rejections import reject_invalid
 from fanfuse_runtime.setup import ensure_consumer
 from fanfuse_runtime.telemetry import extract, inject
 
@@ -84,9 +88,9 @@ class ServiceRouter:
         return decorate
 
     def respond(
-        self, subject: str, model: type[M]
+        self, subject: str, model: type[M], *, invalid: Callable[[Rejection], R]
     ) -> Callable[[Callable[[Delivery, M], Awaitable[R]]], Callable[[Delivery, M], Awaitable[R]]]:
-        """Answer core requests; one instance of the service answers each."""
+        """Answer core requests; one instance of the service answers each. `invalid` makes the reply to a bad body."""
         subscriber = self._core_subscriber(subject, queue=self.stage.value)
 
         def decorate(handler: Callable[[Delivery, M], Awaitable[R]]) -> Callable[[Delivery, M], Awaitable[R]]:
@@ -94,7 +98,12 @@ class ServiceRouter:
 
             async def answer(delivery: Delivery) -> None:
                 with self._tracer.start_as_current_span(span_name, extract(delivery.headers), trace.SpanKind.SERVER):
-                    reply = await handler(delivery, model.from_json(delivery.data))
+                    try:
+                        reply = await handler(delivery, model.from_json(delivery.data))
+                    except ValidationError as error:
+                        reply = invalid(reject_invalid(error))
+                    except InvalidTokenError as error:
+                        reply = invalid(Rejection(code=RejectionCode.INVALID_QUERY, message=str(error)))
                     await self._context.bus.nc.publish(delivery.reply, reply.to_json(), headers=inject({}))
 
             subscriber(answer)

@@ -4,7 +4,6 @@ import pytest
 from pydantic import ValidationError
 
 from fanfuse_classifier.domain.classify import Classification, Classifiers, classify
-from fanfuse_classifier.domain.refusals import refuse_invalid
 from fanfuse_classifier.domain.rules import StaticRules
 from fanfuse_classifier.domain.scoring import TermWeights
 from fanfuse_classifier.domain.shape import classify_shape
@@ -14,6 +13,7 @@ from fanfuse_contracts.corpus import CorpusCard
 from fanfuse_contracts.enums import RejectionCode
 from fanfuse_contracts.plan import Rejection
 from fanfuse_contracts.query import Principal, QueryVector, SubmittedQuery
+from fanfuse_runtime.rejections import reject_invalid
 
 CARDS = (
     CorpusCard(tenant="t", corpus="aero", term_weights={"wing": 2.0}),
@@ -119,7 +119,7 @@ def test_scores_of_corpora_that_are_not_the_tenants_are_dropped():
 def rejection_of(body):
     with pytest.raises(ValidationError) as caught:
         SubmittedQuery.from_json(body)
-    return refuse_invalid(caught.value)
+    return reject_invalid(caught.value)
 
 
 @pytest.mark.parametrize(

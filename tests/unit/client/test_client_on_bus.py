@@ -51,7 +51,7 @@ def build_stand_in(context: Context) -> Service:
         )
         await publish_answer(context.bus, context.metrics, answer)
 
-    @router.respond(subjects.QUERY_DECIDE, DecideRequest)
+    @router.respond(subjects.QUERY_DECIDE, DecideRequest, invalid=lambda rejection: DecideReply(rejection=rejection))
     async def on_decide(_delivery: Delivery, _request: DecideRequest) -> DecideReply:
         return DecideReply()
 

@@ -18,7 +18,8 @@ from fanfuse_contracts import flow, limits, metrics, streams, subjects
 from fanfuse_contracts.enums import FailureKind, Stage
 from fanfuse_contracts.health import BackendOutcome
 from fanfuse_contracts.plan import Rejection, RetrieveCommand
-from fanfuse_contracts.retrieval import ChunksReply, ChunksRequest, LaneReply
+from fanfuse_contracts.retrieval import ChunksReply, ChunksRequest, Failure, LaneReply
+from fanfuse_contracts.tokens import InvalidTokenError
 from fanfuse_runtime.bus import Publication
 from fanfuse_runtime.delivery import Delivery
 from fanfuse_runtime.errors import BusError, RetryError
@@ -54,7 +55,10 @@ class WorkerHandlers:
 
     async def on_failed(self, pool: Pool, delivery: Delivery, rejection: Rejection) -> None:
         """Tell the fuser that a command can't be handled, so that it need not wait; health is told nothing."""
-        lane = salvage(delivery.data, pool.kind, *subjects.parse_tenant_corpus(delivery.subject))
+        try:
+            lane = salvage(delivery.data, pool.kind, *subjects.parse_tenant_corpus(delivery.subject))
+        except InvalidTokenError:
+            return  # no tenant, so nobody to answer
         if lane is None:
             return
         kind = FailureKind.UNAVAILABLE if rejection.retryable else FailureKind.BAD_REQUEST
@@ -123,7 +127,11 @@ def declare(router: ServiceRouter, handlers: WorkerHandlers, pools: tuple[Pool, 
     for pool in pools:
         _declare_pool(router, handlers, pool, in_flight)
     router.listen(subjects.QUERY_CANCELLED)(handlers.on_query_cancelled)
-    router.respond(subjects.CHUNKS_GET, ChunksRequest)(handlers.on_chunks_get)
+    router.respond(subjects.CHUNKS_GET, ChunksRequest, invalid=_unreadable)(handlers.on_chunks_get)
+
+
+def _unreadable(rejection: Rejection) -> ChunksReply:
+    return ChunksReply(failure=Failure(kind=FailureKind.BAD_REQUEST, message=rejection.message))
 
 
 def _declare_pool(router: ServiceRouter, handlers: WorkerHandlers, pool: Pool, in_flight: int) -> None:

@@ -4,20 +4,17 @@ In: `query.submitted` and `query.decide`. Out: `query.classified`, or the one an
 `DecideReply`. It parses, calls the domain and publishes; it decides nothing.
 """
 
-from typing import Self
-
 from pydantic import ValidationError
 
 from fanfuse_classifier.domain import refusals
 from fanfuse_classifier.domain.classify import Classification, Classifiers, classify
 from fanfuse_contracts import flow, metrics, streams, subjects
-from fanfuse_contracts.base import Model
 from fanfuse_contracts.classification import QueryClassified
-from fanfuse_contracts.enums import RejectionCode, Stage
+from fanfuse_contracts.enums import Stage
 from fanfuse_contracts.plan import DecideReply, DecideRequest, Rejection
 from fanfuse_contracts.query import AcceptedQuery, Hop, SubmittedQuery
 from fanfuse_contracts.tokens import InvalidTokenError
-from fanfuse_runtime.answers import publish_refusal
+from fanfuse_runtime.answers import publish_refusal, send_stored_again
 from fanfuse_runtime.delivery import Delivery
 from fanfuse_runtime.errors import BusError, PublishRefusedError, TooLargeError
 from fanfuse_runtime.logs import get_logger
@@ -27,15 +24,6 @@ from fanfuse_runtime.service import Context
 _log = get_logger("classifier")
 _DECIDE_ID = "decide"
 """Query id of a query that is not run."""
-
-
-class Unread(Model):
-    """A body that the handler parses itself, so that a faulty one gets its typed reply instead of silence."""
-
-    @classmethod
-    def from_json(cls, data: bytes) -> Self:
-        """Accept anything."""
-        return cls()
 
 
 class ClassifierHandlers:
@@ -67,27 +55,19 @@ class ClassifierHandlers:
 
     async def on_failed(self, delivery: Delivery, rejection: Rejection) -> None:
         """Answer a query that can't be read, or that no retry helped."""
-        if rejection.code is RejectionCode.INVALID_QUERY:
-            rejection = _explain(delivery, rejection)
         try:
             await self._refuse(delivery, rejection)
         except InvalidTokenError:
             # No tenant or no query id: there is no subject to answer on. The dead letter says so.
             _log.warning("classifier.unanswerable", subject=delivery.subject)
 
-    async def on_query_decide(self, delivery: Delivery, _: Unread) -> DecideReply:
+    async def on_query_decide(self, delivery: Delivery, request: DecideRequest) -> DecideReply:
         """Classify a query and ask the router what it would do with it."""
-        try:
-            tenant = subjects.parse_tenant(delivery.subject)
-            query = DecideRequest.from_json(delivery.data).query
-        except ValidationError as error:
-            return DecideReply(rejection=refusals.refuse_invalid(error))
-        except InvalidTokenError as error:
-            return DecideReply(rejection=Rejection(code=RejectionCode.INVALID_QUERY, message=str(error)))
-        found = self._classify(tenant, query)
+        tenant = subjects.parse_tenant(delivery.subject)
+        found = self._classify(tenant, request.query)
         if isinstance(found, Rejection):
             return DecideReply(rejection=found)
-        return await self._ask_router(tenant, _event(tenant, _DECIDE_ID, query, found, self._bus.now_ns()))
+        return await self._ask_router(tenant, _event(tenant, _DECIDE_ID, request.query, found, self._bus.now_ns()))
 
     async def _ask_router(self, tenant: str, event: QueryClassified) -> DecideReply:
         timeout_s = event.query.budget_ms / 1e3
@@ -123,14 +103,7 @@ class ClassifierHandlers:
         )
         if stored.duplicate:
             self._metrics.inc(metrics.DUPLICATES_TOTAL, stage=Stage.CLASSIFIER.value)
-
-
-def _explain(delivery: Delivery, otherwise: Rejection) -> Rejection:
-    try:
-        SubmittedQuery.from_json(delivery.data)
-    except ValidationError as error:
-        return refusals.refuse_invalid(error)
-    return otherwise
+            await send_stored_again(self._bus, tenant, query_id, delivery.stored_ns)
 
 
 def _event(
@@ -152,4 +125,6 @@ def declare(router: ServiceRouter, handlers: ClassifierHandlers, in_flight: int)
     router.consume(streams.CLASSIFIER_CONSUMER, SubmittedQuery, in_flight=in_flight, on_failed=handlers.on_failed)(
         handlers.on_query_submitted
     )
-    router.respond(subjects.QUERY_DECIDE, Unread)(handlers.on_query_decide)
+    router.respond(subjects.QUERY_DECIDE, DecideRequest, invalid=lambda rejection: DecideReply(rejection=rejection))(
+        handlers.on_query_decide
+    )

@@ -121,4 +121,6 @@ def declare(router: ServiceRouter, handlers: RouterHandlers, in_flight: int) -> 
     router.consume(streams.ROUTER_CONSUMER, QueryClassified, in_flight=in_flight, on_failed=handlers.on_failed)(
         handlers.on_query_classified
     )
-    router.respond(subjects.ROUTE_DECIDE, QueryClassified)(handlers.on_route_decide)
+    router.respond(subjects.ROUTE_DECIDE, QueryClassified, invalid=lambda rejection: DecideReply(rejection=rejection))(
+        handlers.on_route_decide
+    )
