@@ -68,8 +68,9 @@ def analyse_text(text: str) -> AnalysedText:
             words += _grams(piece.text)
             wholes += piece.text
         else:
-            words += _words(piece.text)
-            wholes += _wholes(piece.text)
+            found = _compound(piece.text)
+            words += found.words
+            wholes += found.wholes
     return AnalysedText(tuple(words), tuple(wholes))
 
 
@@ -122,13 +123,17 @@ def _piece_words(piece: Piece) -> list[str]:
     return _grams(piece.text) if piece.unspaced else _words(piece.text)
 
 
+@lru_cache(maxsize=100_000)
+def _compound(compound: str) -> AnalysedText:
+    return AnalysedText(tuple(_words(compound)), tuple(_wholes(compound)))
+
+
 def _words(compound: str) -> list[str]:
     if _DECIMAL.fullmatch(compound):
         return [compound]
     return [word for segment in _SEPARATORS.split(compound) for word in _segment_words(segment)]
 
 
-@lru_cache(maxsize=100_000)
 def _segment_words(segment: str) -> tuple[str, ...]:
     if len(segment) > MAX_TERM_CHARS:
         return ()

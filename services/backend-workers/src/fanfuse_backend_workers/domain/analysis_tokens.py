@@ -34,7 +34,9 @@ class Piece(NamedTuple):
 
 def normalise(text: str) -> str:
     """NFKC, with one form of apostrophe and hyphen; possessive 's removed and don't written dont."""
-    return _POSSESSIVE.sub("", unicodedata.normalize("NFKC", text).translate(_ONE_FORM))
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text).translate(_ONE_FORM)
+    return _POSSESSIVE.sub("", text) if "'" in text else text
 
 
 def cut(text: str) -> list[Piece]:
