@@ -227,6 +227,13 @@ class Caller:
         """Commands that are not acknowledged yet."""
         return (await self.nc.jetstream().stream_info(streams.RETRIEVE.name)).state.messages
 
+    async def served(self, process: Process, corpus_card: CorpusCard) -> None:
+        """Write a card and return when the workers of `process` serve it, or have failed to."""
+        revision = await self.put(corpus_card)
+        applied = process.services[0].applied_revision
+        assert applied is not None
+        await until(lambda: applied() >= revision, f"revision {revision} is applied")
+
     async def drained(self) -> None:
         """Return when every command is acknowledged."""
         deadline = time.monotonic() + PATIENCE_S

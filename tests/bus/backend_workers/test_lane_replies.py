@@ -175,6 +175,17 @@ async def test_an_undecodable_command_is_kept_and_its_lane_told(keyword_worker, 
     await caller.drained()
 
 
+async def test_a_subject_with_a_bad_token_is_dead_lettered_at_once(keyword_worker, caller, world) -> None:
+    """TEN-04: an id that is no token reaches no engine and does not circle in the queue."""
+    world.forget()
+    subject = subjects.retrieve(Kind.KEYWORD, "main", "acme", "docs").replace("acme", "ACME")
+    await caller.nc.jetstream().publish(subject, caller.command("q1").to_json())
+    await caller.drained()
+    letters = await caller.nc.jetstream().stream_info(streams.DEADLETTER.name)
+    assert letters.state.messages == 1
+    assert not world.searches
+
+
 async def test_hits_that_are_none_get_no_rank(keyword_worker, caller, world) -> None:
     """FUS-01, FUS-02, FUS-07 at the worker: no id, no finite score, a repeated chunk, ties by id."""
 

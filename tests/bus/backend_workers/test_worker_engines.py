@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -52,12 +53,11 @@ async def workers(nats_server, caller, tmp_path: Path) -> AsyncIterator[Process]
     settings = RuntimeSettings(nats_url=nats_server.url, data_dir=tmp_path)
     async with compose(build, settings=settings) as process:
         await caller.listen()
-        revision = await caller.put(caller.card(generation=generation, embedder=MINILM))
-        await caller.until(lambda: process.services[0].applied_revision() == revision, "served")
+        await caller.served(process, caller.card(generation=generation, embedder=MINILM))
         yield process
 
 
-LANES = {
+LANES: dict[Kind, tuple[dict[str, Any], set[str]]] = {
     Kind.VECTOR: ({"text": "a vessel on the sea"}, {"ships", "boats"}),
     Kind.KEYWORD: ({"text": "container ship"}, {"ships"}),
     Kind.GRAPH: ({"text": "", "seeds": ("Maersk",)}, {"ships", "boats"}),
@@ -81,8 +81,7 @@ async def test_a_deleted_chunk_is_returned_by_no_lane_and_has_no_text(workers, c
     old = workers.context.corpora.get("acme", "docs").generation
     kept = [chunk for chunk in read_chunks(tmp_path, NAME, old) if chunk.chunk_id != "ships"]
     generation = await asyncio.to_thread(build_index, tmp_path, kept)
-    revision = await caller.put(caller.card(generation=generation, embedder=MINILM))
-    await caller.until(lambda: workers.services[0].applied_revision() == revision, "switched")
+    await caller.served(workers, caller.card(generation=generation, embedder=MINILM))
     for kind, (asked, _) in LANES.items():
         reply = await caller.ask(f"q-{kind}", kind=kind, **asked)
         assert reply.generation == generation
@@ -95,8 +94,7 @@ async def test_a_deleted_chunk_is_returned_by_no_lane_and_has_no_text(workers, c
 
 
 async def test_a_lost_directory_is_named_and_the_backend_is_not_blamed(workers, caller) -> None:
-    revision = await caller.put(caller.card(generation="20200101t000000000000z-lost", embedder=MINILM))
-    await caller.until(lambda: workers.services[0].applied_revision() == revision, "applied")
+    await caller.served(workers, caller.card(generation="20200101t000000000000z-lost", embedder=MINILM))
     for kind, (asked, _) in LANES.items():
         reply = await caller.ask(f"q-{kind}", kind=kind, **asked)
         assert reply.failure is not None

@@ -64,8 +64,7 @@ async def test_the_applied_revision_waits_for_the_last_search_of_the_old_generat
 
 async def test_a_missing_directory_fails_its_corpus_and_nothing_else(keyword_worker, caller, world) -> None:
     world.missing.add("g-lost")
-    revision = await caller.put(caller.card("lost", generation="g-lost"))
-    await caller.until(lambda: keyword_worker.services[0].applied_revision() == revision, "applied all the same")
+    await caller.served(keyword_worker, caller.card("lost", generation="g-lost"))
     reply = await caller.ask("q1", corpus="lost")
     assert reply.failure is not None
     assert reply.failure.kind is FailureKind.NOT_FOUND
@@ -76,8 +75,7 @@ async def test_a_missing_directory_fails_its_corpus_and_nothing_else(keyword_wor
 
 async def test_a_generation_that_cannot_be_opened_is_not_replaced_by_the_old_one(keyword_worker, caller, world) -> None:
     world.missing.add("g2")
-    revision = await caller.put(caller.card(generation="g2"))
-    await caller.until(lambda: keyword_worker.services[0].applied_revision() == revision, "applied")
+    await caller.served(keyword_worker, caller.card(generation="g2"))
     reply = await caller.ask("q1")
     assert reply.failure is not None
     assert reply.failure.kind is FailureKind.NOT_FOUND

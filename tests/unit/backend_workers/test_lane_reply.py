@@ -6,6 +6,7 @@ from fanfuse_backend_workers.domain.replies import MAX_MESSAGE_CHARS, address_of
 from fanfuse_backend_workers.domain.requests import build_request
 from fanfuse_backend_workers.domain.salvage import salvage
 from fanfuse_backend_workers.ports import EngineHit, EngineResult, SearchError
+from fanfuse_contracts import limits
 from fanfuse_contracts.enums import FailureKind, Kind, LaneOutcome
 from fanfuse_contracts.filters import Leaf, Op, digest
 from fanfuse_contracts.plan import RetrieveCommand
@@ -69,6 +70,18 @@ def test_a_reply_that_fits_is_untouched_and_a_larger_one_loses_its_worst_hits() 
             assert smaller.failure is not None
             assert smaller.failure.kind is FailureKind.TOO_LARGE
     assert len(fit(reply, size - 1).hits) == 2
+
+
+@pytest.mark.parametrize("text", ["a", "é", "標", "😀", "\x01", '"'])
+@pytest.mark.parametrize("count", [0, 1, 40, 400])
+def test_no_reply_is_larger_than_the_limit_whatever_its_characters(text: str, count: int) -> None:
+    wide = COMMAND.model_copy(update={"window": 500})
+    hits = tuple(EngineHit(f"{i}{text * 100}", 0.1 + i, text * 100, text * 100) for i in range(count))
+    reply = answered(wide, build_request(wide, None, 1.0), EngineResult(hits), "g1")
+    for limit in (20_000, limits.MAX_LANE_REPLY_BYTES):
+        fitted = fit(reply, limit)
+        assert len(fitted.to_json()) <= limit
+        assert (fitted is reply) == (len(reply.to_json()) <= limit)
 
 
 def test_the_lane_of_a_bad_payload_is_found_where_it_is_named() -> None:

@@ -63,6 +63,7 @@ class Catalog:
         self._open_texts = open_texts
         self._engines: Shelf[EngineKey, OpenCorpus] = Shelf(_close_engine)
         self._texts: Shelf[CorpusKey, TextStore] = Shelf(_close_texts)
+        self._held: dict[CorpusKey, frozenset[EngineKey]] = {}
         self._closed = False
 
     async def start(self) -> None:
@@ -102,12 +103,12 @@ class Catalog:
         since = self._corpora.revision
         corpus = CorpusKey(*key.split(".", 1))
         wanted = {} if card is None else self._wanted(card)
-        for held in self._engines.keys:
-            if held[:2] == corpus and held not in wanted:
-                self._engines.drop(held, since)
+        for dropped in self._held.pop(corpus, frozenset()) - wanted.keys():
+            self._engines.drop(dropped, since)
         if card is None:
             self._texts.drop(corpus, since)
             return
+        self._held[corpus] = frozenset(wanted)
         version = (card.generation, card.embedder)
         for engine, wiring in wanted.items():
             self._engines.want(engine, version, self._engine_opener(card, wiring), since)

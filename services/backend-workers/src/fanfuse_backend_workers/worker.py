@@ -72,7 +72,8 @@ class Worker:
             self._check_wanted(command)
             return await self._search(command)
         except SearchError as error:
-            _log.warning("lane.failed", **_facts(command, error))
+            log = _log.debug if error.kind is FailureKind.EXPIRED else _log.warning
+            log("lane.failed", **_facts(command, error))
             return LaneEnd(failed(address_of(command), error))
 
     def _check_wanted(self, command: RetrieveCommand) -> None:

@@ -6,13 +6,18 @@ score that is not finite gets a rank; a chunk gets one rank, its best.
 
 import math
 from collections.abc import Iterable
-from typing import NamedTuple
+from itertools import islice
+from typing import Final, NamedTuple
+
+from pydantic import TypeAdapter
 
 from fanfuse_backend_workers.ports import EngineHit
 from fanfuse_contracts import limits
 from fanfuse_contracts.retrieval import LaneHit
 
-MAX_CHUNK_ID_CHARS = 512
+MAX_CHUNK_ID_CHARS: Final = 512
+# All hits in one call: half the time of a constructor call each.
+_HITS: Final = TypeAdapter(tuple[LaneHit, ...])
 
 
 class Ranked(NamedTuple):
@@ -29,19 +34,19 @@ def rank(found: Iterable[EngineHit], window: int) -> Ranked:
     best: dict[str, EngineHit] = {}
     for hit in sound:
         best.setdefault(hit.chunk_id, hit)
-    chosen = list(best.values())[:window]
-    return Ranked(tuple(_lane_hit(hit, place) for place, hit in enumerate(chosen, start=1)), len(hits) - len(sound))
+    chosen = [_row(hit, place) for place, hit in enumerate(islice(best.values(), window), start=1)]
+    return Ranked(_HITS.validate_python(chosen), len(hits) - len(sound))
 
 
 def _sound(hit: EngineHit) -> bool:
     return 0 < len(hit.chunk_id) <= MAX_CHUNK_ID_CHARS and math.isfinite(hit.score)
 
 
-def _lane_hit(hit: EngineHit, place: int) -> LaneHit:
-    return LaneHit(
-        chunk_id=hit.chunk_id,
-        rank=place,
-        score=hit.score,
-        content_hash=hit.content_hash,
-        title=hit.title[: limits.MAX_TITLE_CHARS],
-    )
+def _row(hit: EngineHit, place: int) -> dict[str, str | int | float]:
+    return {
+        "chunk_id": hit.chunk_id,
+        "rank": place,
+        "score": hit.score,
+        "content_hash": hit.content_hash,
+        "title": hit.title[: limits.MAX_TITLE_CHARS],
+    }
