@@ -1,0 +1,201 @@
+"""Every service as a process of its own, on one bus: start, wait until ready, kill, stop and restart by name.
+
+Use it with `pytest_plugins = ["fanfuse_testing.processes"]`. Nothing outlives the block: what still runs at its end is
+killed, and the kernel ends the children if the tests die.
+"""
+
+import asyncio
+import ctypes
+import os
+import signal
+import socket
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import pytest
+import pytest_asyncio
+
+from fanfuse_all_in_one.operating import operator_on
+from fanfuse_contracts.enums import Stage
+from fanfuse_runtime.server import NatsServer
+from fanfuse_testing.flow import Deployment, eventually
+
+READY_WITHIN_S: Final = 90.0
+_STOP_WITHIN_S: Final = 20.0
+_PR_SET_PDEATHSIG: Final = 1
+
+
+class ProcessFailedError(RuntimeError):
+    """A service ended by itself."""
+
+
+@dataclass(slots=True)
+class ServiceProcess:
+    """One service in one process."""
+
+    name: str
+    module: str
+    environment: dict[str, str]
+    port: int
+    log: Path
+    popen: "subprocess.Popen[bytes] | None" = None
+
+    @property
+    def running(self) -> bool:
+        """True while the process exists."""
+        return self.popen is not None and self.popen.poll() is None
+
+    def start(self) -> None:
+        """Start it; it is not ready yet."""
+        with self.log.open("ab") as log:
+            self.popen = subprocess.Popen(
+                [sys.executable, "-m", self.module],
+                env=self.environment,
+                stdout=log,
+                stderr=log,
+                preexec_fn=_die_with_parent,
+            )
+
+    async def get(self, path: str) -> tuple[int, str]:
+        """Status and body of a page of its operators' endpoint; status 0 while nothing listens."""
+        return await asyncio.to_thread(_get, f"http://127.0.0.1:{self.port}{path}")
+
+    async def is_ready(self) -> bool:
+        """True if it may get work; raises `ProcessFailedError` when it has ended."""
+        if not self.running:
+            raise ProcessFailedError(f"{self.name} ended: {self.log.read_text(errors='replace')[-2_000:]}")
+        return (await self.get("/readyz"))[0] == 200
+
+    def kill(self) -> None:
+        """End it at once, as kill -9 does."""
+        if self.popen is not None:
+            self.popen.kill()
+            self.popen.wait()
+
+    async def stop(self) -> int:
+        """Ask it to stop (SIGTERM); returns its exit code."""
+        assert self.popen is not None, f"{self.name} was never started"
+        self.popen.terminate()
+        return await asyncio.to_thread(self.popen.wait, _STOP_WITHIN_S)
+
+
+def _die_with_parent() -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _get(url: str) -> tuple[int, str]:
+    try:
+        with urllib.request.urlopen(url, timeout=5) as response:
+            return response.status, response.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+    except OSError:
+        return 0, ""
+
+
+def free_port() -> int:
+    """A port that nothing listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@dataclass(frozen=True, slots=True)
+class Processes(Deployment):
+    """The processes of one bus, by name (`fuser-1`, `vector` …)."""
+
+    folder: Path
+    started: dict[str, ServiceProcess] = field(default_factory=dict)
+
+    def launch(self, stage: Stage, name: str, environment: Mapping[str, str] | None = None) -> ServiceProcess:
+        """Start a service without waiting for it."""
+        port = free_port()
+        own = {"NATS_URL": self.url, "FANFUSE_DATA_DIR": str(self.data_dir), "FANFUSE_OPS_PORT": str(port)}
+        module = f"fanfuse_{stage.value.replace('-', '_')}"
+        inherited = {key: value for key, value in os.environ.items() if not key.startswith("FANFUSE_")}
+        process = ServiceProcess(
+            name, module, inherited | own | dict(environment or {}), port, self.folder / f"{name}.log"
+        )
+        self.started[name] = process
+        process.start()
+        return process
+
+    async def ready(self, *names: str) -> None:
+        """Wait until these (without names: all that were started) are ready."""
+        for process in [self.started[name] for name in names] or self.started.values():
+            await eventually(process.is_ready, READY_WITHIN_S, 0.1)
+
+    async def scale(self, stage: Stage, replicas: int, environment: Mapping[str, str] | None = None) -> None:
+        """Start replicas of a service until there are this many; they are ready when it returns."""
+        names = [f"{stage.value}-{number}" for number in range(1, replicas + 1)]
+        for name in names:
+            if name not in self.started or not self.started[name].running:
+                self.launch(stage, name, environment)
+        await self.ready(*names)
+
+    def kill(self, name: str) -> None:
+        """End a process at once, as kill -9 does."""
+        self.started[name].kill()
+
+    async def restart(self, name: str) -> None:
+        """Start an ended process again, as it was; it is ready when this returns."""
+        self.started[name].start()
+        await self.ready(name)
+
+    async def metric(self, name: str, sample: str) -> float:
+        """A sample such as `fanfuse_queries_total{status="complete"}` of a process; raises `LookupError`."""
+        _, text = await self.started[name].get("/metrics")
+        for line in text.splitlines():
+            series, _, value = line.rpartition(" ")
+            if series == sample:
+                return float(value)
+        raise LookupError(f"{name} exports no {sample}")
+
+    async def close(self) -> None:
+        """Stop everything; what does not stop in time is killed. Raises `ProcessFailedError` on a bad exit."""
+        running = [process for process in self.started.values() if process.running]
+        for process in running:
+            assert process.popen is not None
+            process.popen.terminate()
+        failed = []
+        for process in running:
+            try:
+                code = await process.stop()
+            except subprocess.TimeoutExpired:
+                process.kill()
+                code = -signal.SIGKILL
+            if code:
+                failed.append(f"{process.name} ended with {code}")
+        if failed:
+            raise ProcessFailedError("; ".join(failed))
+
+
+@asynccontextmanager
+async def running_processes(folder: Path) -> AsyncIterator[Processes]:
+    """A bus with no service on it yet."""
+    with NatsServer(folder / "nats") as server:
+        async with operator_on(server.url) as operator:
+            processes = Processes(server.url, folder / "data", operator, folder)
+            try:
+                yield processes
+            except BaseException:
+                for process in processes.started.values():
+                    process.kill()
+                raise
+            await processes.close()
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def processes(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Processes]:
+    """A bus, a data directory, and any number of service processes, for the tests of one module."""
+    async with running_processes(tmp_path_factory.mktemp("processes")) as running:
+        yield running
