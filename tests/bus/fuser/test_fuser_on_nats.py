@@ -211,3 +211,25 @@ async def test_the_subject_says_who_asked(around: Surroundings):
     await around.nc.jetstream().publish(subjects.query_planned(TENANT, "q7"), made.to_json())
     answer = await around.answer("q7")
     assert (answer.tenant, answer.query_id, answer.status) == (TENANT, "q7", Status.COMPLETE)
+
+
+async def test_in_flight_bounds_the_plans_of_a_process(
+    nats_server: NatsServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FANFUSE_FUSER_IN_FLIGHT", "1")
+    settings = RuntimeSettings(nats_url=nats_server.url, drain_timeout_s=1.0)
+    async with compose(build, settings=settings) as process:
+        client = await nats.connect(nats_server.url)
+        around = Surroundings(client)
+        await around.listen()
+        await around.plan("q1", budget_ms=20_000)
+        await asyncio.sleep(0.2)
+        await around.replies("q2", *BOTH)
+        await around.plan("q2")
+        await asyncio.sleep(0.2)
+        assert process.services[0].router.in_flight == 1
+        assert "q2" not in around.heard, "it waits for the one slot"
+        await around.replies("q1", *BOTH)
+        await around.answer("q1")
+        await around.answer("q2")
+        await client.close()

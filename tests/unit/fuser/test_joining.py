@@ -188,6 +188,18 @@ async def test_cancelled_while_it_waits():
     }  # fmt: skip
 
 
+async def test_cancelled_while_texts_are_fetched():
+    class SlowTexts(MemoryTexts):
+        async def fetch(self, *_args):
+            await asyncio.sleep(10)
+
+    scene = Scene([reply(one, hits("a")) for one in LANES], texts=SlowTexts(), budget_ms=20_000)
+    asyncio.get_running_loop().call_later(0.02, scene.run.cancel)
+    answer = await scene.answer()
+    assert (code_of(answer), answer.hits, answer.missing_texts) == (RejectionCode.CANCELLED, (), ())
+    assert answer.elapsed_ms < 500.0
+
+
 @pytest.mark.parametrize("token", ["NaN", "Infinity", "-Infinity", "null", '"high"'])
 async def test_a_reply_that_is_not_strict_json_is_counted_and_never_published(token):
     """QDR-05: a score that is not finite spoils its reply at the border; the answer is strict JSON."""

@@ -5,7 +5,7 @@ domain can decide, and always leaves its subscription.
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic import ValidationError
@@ -52,6 +52,7 @@ class PlanRun:
         self._world = world
         self._join = Join(planned)
         self._over = asyncio.Event()
+        self._fetching: asyncio.Task[list[ChunksReply | None]] | None = None
         self._arrived_ms = self._elapsed_ms()
         # A refused reply is met again by each read; it counts once.
         self._refused: set[RawReply] = set()
@@ -60,6 +61,8 @@ class PlanRun:
         """The caller no longer waits: answer at once."""
         self._join.cancel()
         self._over.set()
+        if self._fetching is not None:
+            self._fetching.cancel()
 
     async def run(self) -> Outcome:
         """Join, fuse and fetch, within the budget."""
@@ -145,8 +148,18 @@ class PlanRun:
         wanted = wanted_texts(fused, query.offset, query.top_k)
         if timeout_s <= 0 or not wanted:
             return NO_TEXTS
-        fetches = (self._world.texts.fetch(self._planned.tenant, c, ids, timeout_s) for c, ids in wanted.items())
-        return _merge(zip(wanted, await asyncio.gather(*fetches), strict=True))
+        self._fetching = asyncio.create_task(self._fetch(wanted, timeout_s))
+        try:
+            await asyncio.wait((self._fetching,))
+        finally:
+            self._fetching.cancel()
+        if self._fetching.cancelled():
+            return NO_TEXTS
+        return _merge(zip(wanted, self._fetching.result(), strict=True))
+
+    async def _fetch(self, wanted: Mapping[str, Sequence[str]], timeout_s: float) -> list[ChunksReply | None]:
+        source, tenant = self._world.texts, self._planned.tenant
+        return await asyncio.gather(*(source.fetch(tenant, corpus, ids, timeout_s) for corpus, ids in wanted.items()))
 
     # -- time ---------------------------------------------------------------------------------------------------
 
