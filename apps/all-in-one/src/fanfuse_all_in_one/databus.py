@@ -24,6 +24,7 @@ _STORE: Final = ".nats"
 """No tenant can have this name, and each tenant has a folder beside it."""
 _WAIT_S: Final = 600.0
 _POLL_S: Final = 0.1
+_ORPHAN_S: Final = 5.0
 _TELL_AFTER_S: Final = 1.0
 
 
@@ -50,10 +51,14 @@ class DataBus:
 def find_bus(data_dir: Path) -> BusFile | None:
     """The running bus that a data directory announces; None if there is none or the file is stale."""
     try:
-        found = BusFile(**json.loads((data_dir / _FILE).read_bytes()))
-    except (FileNotFoundError, ValueError, TypeError):
+        found = _read(data_dir)
+    except (OSError, ValueError, TypeError):
         return None
     return found if _is_running(found.pid) and _listens(found.url) else None
+
+
+def _read(data_dir: Path) -> BusFile:
+    return BusFile(**json.loads((data_dir / _FILE).read_bytes()))
 
 
 def _is_running(pid: int) -> bool:
@@ -63,7 +68,11 @@ def _is_running(pid: int) -> bool:
         return False
     except PermissionError:
         return True
-    return True
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:  # no /proc on this system, or gone meanwhile: the next call tells
+        return True
+    return state != "Z"
 
 
 def _listens(url: str) -> bool:
@@ -106,26 +115,36 @@ def _find_or_lock(data_dir: Path, lock: IO[str], say: Callable[[str], None]) -> 
     started = time.monotonic()
     told = False
     while time.monotonic() - started < _WAIT_S:
+        # The lock before the file: a file may still name the dying server of an owner that was killed.
+        if _locked(lock):
+            _await_end_of_orphan(data_dir)
+            return None
         found = find_bus(data_dir)
         if found is not None:
             return found
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if not told and time.monotonic() - started > _TELL_AFTER_S:
-                told = True
-                say(f"waiting for another fanfuse command to finish with {data_dir}")
-            time.sleep(_POLL_S)
-        else:
-            _await_end_of_orphan(data_dir)
-            return None
+        if not told and time.monotonic() - started > _TELL_AFTER_S:
+            told = True
+            say(f"waiting for another fanfuse command to finish with {data_dir}")
+        time.sleep(_POLL_S)
     raise BusUnavailableError(f"another fanfuse command has held {data_dir} for {_WAIT_S:.0f} s: end it, or use --data")
+
+
+def _locked(lock: IO[str]) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _await_end_of_orphan(data_dir: Path) -> None:
     # A server whose owner was killed is told to stop by the kernel; its store must be free before it is opened again.
-    deadline = time.monotonic() + 10.0
-    while find_bus(data_dir) is not None and time.monotonic() < deadline:
+    try:
+        orphan = _read(data_dir).pid
+    except (OSError, ValueError, TypeError):
+        return
+    deadline = time.monotonic() + _ORPHAN_S
+    while _is_running(orphan) and time.monotonic() < deadline:
         time.sleep(_POLL_S)
 
 
