@@ -33,9 +33,7 @@ _QUOTED = re.compile(
     r"[“\"«]([^“”\"«»\n]{2,80})[”\"»]|「([^「」\n]{1,40})」|《([^《》\n]{1,40})》|``?([^`\n]{2,80})``?"
 )
 _NAME = re.compile(rf"(?<![\w.]){_CAPITALISED}(?: (?:{_LINKS} ){{0,2}}{_CAPITALISED}){{1,5}}")
-_SINGLE = re.compile(
-    rf"(?:(?<=[^\W\d_] )|(?<=[,;] )|(?<=\())(?:[{_UPPER}][^\W\d_]{{2,40}}|[{_UPPER}]{{2,12}})(?![\w.-]\w|\()"
-)
+_SINGLE = re.compile(rf"(?<=[ (])[{_UPPER}](?:[^\W\d_]{{2,40}}|[{_UPPER}]{{1,11}})(?![\w.-]\w|\()")
 
 _OPENER_WORDS = (
     "a an and are as at be but by can do does for from had has have he her his how i if in is it its may most my no "
@@ -82,9 +80,10 @@ def extract_entities(text: str, gazetteer: Gazetteer | None = None) -> tuple[str
     capitalised words; where there is room, single capitalised words inside a sentence too.
     """
     head = text[: limits.MAX_ENTITY_TEXT_CHARS]
-    strong = _in_order([*(gazetteer.find(head) if gazetteer else ()), *_found(head)])
+    taken = bytearray(len(head))
+    strong = _in_order([*(gazetteer.find(head) if gazetteer else ()), *_found(head, taken)])
     room = limits.MAX_ENTITIES - len(strong)
-    weak = _in_order(_single_words(head), known={name.casefold() for name in strong}) if room > 0 else {}
+    weak = _in_order(_single_words(head, taken), known={name.casefold() for name in strong}) if room > 0 else {}
     kept = [*tuple(strong.items())[: limits.MAX_ENTITIES], *tuple(weak.items())[: max(room, 0)]]
     return tuple(name for name, _ in sorted(kept, key=lambda mention: mention[1]))
 
@@ -98,40 +97,41 @@ def _in_order(mentions: Iterable[tuple[int, str]], known: Container[str] = ()) -
     return first
 
 
-def _single_words(text: str) -> Iterator[tuple[int, str]]:
-    rest = text
-    for pattern in (_IDENTIFIER, _NAME, _CODE):
-        rest = pattern.sub(_blank, rest)
-    for found in _SINGLE.finditer(rest):
-        if found[0].casefold() not in _OPENERS:
-            yield found.start(), found[0]
+def _found(text: str, taken: bytearray) -> Iterator[tuple[int, str]]:
+    """Names surely meant as such; `taken` marks the characters of all but the quoted ones."""
+    for pattern, name_of in ((_IDENTIFIER, _whole), (_NAME, _name), (_CODE, _whole), (_QUOTED, _quoted)):
+        for found in pattern.finditer(text):
+            start, end = found.span()
+            name = "" if pattern is _NAME and any(taken[start:end]) else name_of(found)
+            if 0 < len(name) <= limits.MAX_ENTITY_CHARS:
+                if pattern is not _QUOTED:
+                    taken[start:end] = b"\1" * (end - start)
+                yield start, name
 
 
-def _blank(found: re.Match[str]) -> str:
-    return "\n" * len(found[0])
+def _single_words(text: str, taken: bytearray) -> Iterator[tuple[int, str]]:
+    """Capitalised words that do not open a sentence."""
+    for found in _SINGLE.finditer(text):
+        start = found.start()
+        inside = text[start - 1] == "(" or (start > 1 and (text[start - 2].isalnum() or text[start - 2] in ",;"))
+        if inside and not taken[start] and found[0].casefold() not in _OPENERS:
+            yield start, found[0]
 
 
-def _found(text: str) -> Iterator[tuple[int, str]]:
-    identifiers = [(found.start(), found[0]) for found in _IDENTIFIER.finditer(text)]
-    rest = _IDENTIFIER.sub(_blank, text)
-    symbols = ((found.start(), found[0]) for found in _CODE.finditer(text))
-    quoted = ((found.start(), _quoted(next(filter(None, found.groups())))) for found in _QUOTED.finditer(text))
-    names = ((found.start(), _name(found[0])) for found in _NAME.finditer(rest))
-    for start, name in (*identifiers, *symbols, *quoted, *names):
-        if name and len(name) <= limits.MAX_ENTITY_CHARS:
-            yield start, name
+def _whole(found: re.Match[str]) -> str:
+    return found[0]
 
 
-def _name(run: str) -> str:
+def _name(found: re.Match[str]) -> str:
     """Without the sentence opener at its start ("The Acme Corp"); "" unless two words are left."""
-    words = run.split(" ")
+    words = found[0].split(" ")
     words = words[len(list(takewhile(lambda word: word.casefold() in _OPENERS, words))) :]
     kept = [word.removesuffix("'s").removesuffix("’s") for word in words]
     return " ".join(kept) if len(kept) > 1 else ""
 
 
-def _quoted(text: str) -> str:
-    name = text.strip(" .,;:!?").removesuffix("()")
+def _quoted(found: re.Match[str]) -> str:
+    name = next(filter(None, found.groups())).strip(" .,;:!?").removesuffix("()")
     letters = any(character.isalpha() for character in name)
     return name if letters and len(name.split()) <= _QUOTED_WORDS else ""
 
