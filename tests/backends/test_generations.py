@@ -156,7 +156,7 @@ def failing() -> Iterable[Chunk]:
     ("chunks", "builders", "error"),
     [
         ([chunk("a"), chunk("a")], ALL, DuplicateChunkError),
-        ([chunk("a", vector=(1.0, 2.0)), chunk("b")], ALL, ValueError),
+        ([chunk("a", vector=(1.0, 2.0)), chunk("b")], ALL, GenerationError),
         ([chunk("a"), chunk("b")], [*ALL[:2], Broken()], GenerationError),
         (failing(), ALL, Killed),
     ],

@@ -3,18 +3,18 @@
 import math
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from fanfuse_backend_workers.adapters.qdrant_vector import (
-    IndexInputError,
     QdrantIndexBuilder,
     QdrantVectorEngine,
     point_id,
 )
-from fanfuse_backend_workers.adapters.ranking import best_hits
-from fanfuse_backend_workers.ports import EngineHit, SearchError, SearchRequest
+from fanfuse_backend_workers.adapters.ranking import Scored, best_hits
+from fanfuse_backend_workers.ports import EngineHit, InvalidChunkError, SearchError, SearchRequest
 from fanfuse_contracts.chunks import Chunk
 from fanfuse_contracts.enums import FailureKind
 
@@ -85,22 +85,20 @@ async def test_only_the_direction_of_a_vector_counts(tmp_path: Path, vector: tup
 
 @pytest.mark.parametrize("vector", [(), (0.0, 0.0), (NAN, 1.0), (1.0, INF), (1.0,), (1.0, 2.0, 3.0)])
 def test_a_chunk_vector_that_can_not_be_searched_is_refused_by_name(tmp_path: Path, vector: tuple[float, ...]) -> None:
-    with pytest.raises(IndexInputError, match="bad"):
+    with pytest.raises(InvalidChunkError, match="bad"):
         QdrantIndexBuilder().build(tmp_path, "acme", "docs", [chunk("good", 1.0, 0.0), chunk("bad", *vector)])
 
 
 def test_scores_that_are_no_numbers_are_dropped_and_counted() -> None:
     """QDR-05, FUS-02: so are hits without a chunk id; "0" is an id like any other."""
-    listed = [
-        EngineHit("nan", NAN, ""),
-        EngineHit("inf", INF, ""),
-        EngineHit("", 0.9, ""),
-        EngineHit("b", 0.5, ""),
-        EngineHit("0", 0.5, ""),
-    ]
-    result = best_hits(lambda limit: listed[:limit], window=2)
-    assert [hit.chunk_id for hit in result.hits] == ["0", "b"]
-    assert result.dropped == 3
+    listed = [(NAN, "nan"), (INF, "inf"), (None, "null"), (0.9, ""), (0.5, "b"), (0.5, "0"), (0.5, "c")]
+
+    def read(found: Sequence[Scored[str]]) -> list[EngineHit]:
+        return [EngineHit(name, score or 0.0, "") for score, name in found]
+
+    result = best_hits(lambda limit: listed[:limit], read, window=3)
+    assert [hit.chunk_id for hit in result.hits] == ["0", "b", "c"]
+    assert result.dropped == 4
 
 
 def test_point_ids_are_stable_and_never_shared() -> None:

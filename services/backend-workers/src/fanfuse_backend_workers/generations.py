@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from fanfuse_backend_workers.adapters.sqlite_texts import SqliteTexts, read_texts, write_texts
-from fanfuse_backend_workers.ports import Embedder, IndexBuilder
+from fanfuse_backend_workers.ports import Embedder, IndexBuilder, InvalidChunkError
 from fanfuse_contracts.chunks import Chunk
 from fanfuse_contracts.enums import Kind
 from fanfuse_contracts.tokens import check_token
@@ -82,8 +82,8 @@ def build_generation(
 ) -> BuiltGeneration:
     """Build texts and indexes of one generation. Blocking; memory does not grow with the text.
 
-    With a vector builder, chunks without a vector are embedded. Raises `GenerationError`, or what a builder raises; in
-    either case no part of the generation is left.
+    With a vector builder, chunks without a vector are embedded. Raises `GenerationError`, `DuplicateChunkError`, or
+    what `chunks` and builders raise; no part of the generation is left then.
     """
     parts = [TEXTS, *(builder.kind.value for builder in builders)]
     with _locked(data, name):
@@ -136,7 +136,10 @@ class _Build:
         part = builder.kind.value
         folder = self._start(part)
         texts = read_texts(_building(self.data, self.name, TEXTS, self.generation) / _TEXTS_FILE)
-        count = builder.build(folder, self.name.tenant, self.name.corpus, self._told(part, texts))
+        try:
+            count = builder.build(folder, self.name.tenant, self.name.corpus, self._told(part, texts))
+        except InvalidChunkError as error:
+            raise GenerationError(str(error)) from error
         if count != total:
             raise GenerationError(f"the {part} index holds {count} chunks of {total}: the generation is not used")
         return count

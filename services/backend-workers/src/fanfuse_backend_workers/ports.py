@@ -16,6 +16,10 @@ from fanfuse_contracts.filters import Filter, Op
 from fanfuse_contracts.retrieval import ChunkText
 
 
+class InvalidChunkError(ValueError):
+    """A chunk can not be indexed; the message names it."""
+
+
 class SearchError(Exception):
     """A search failed for a typed reason."""
 

@@ -19,8 +19,15 @@ from fanfuse_backend_workers.adapters.engine_calls import call_engine
 from fanfuse_backend_workers.adapters.filter_values import EXACT_OPERATORS, FieldValues
 from fanfuse_backend_workers.adapters.index_manifest import IndexManifest, read_manifest, write_manifest
 from fanfuse_backend_workers.adapters.qdrant_filters import MARKS, marks, search_filter
-from fanfuse_backend_workers.adapters.ranking import best_hits
-from fanfuse_backend_workers.ports import EngineHit, EngineResult, SearchEngine, SearchError, SearchRequest
+from fanfuse_backend_workers.adapters.ranking import Scored, best_hits
+from fanfuse_backend_workers.ports import (
+    EngineHit,
+    EngineResult,
+    InvalidChunkError,
+    SearchEngine,
+    SearchError,
+    SearchRequest,
+)
 from fanfuse_contracts.chunks import Chunk
 from fanfuse_contracts.enums import FailureKind, Kind
 
@@ -28,10 +35,6 @@ _VECTOR: Final = "dense"
 _BATCH: Final = 500
 _POINT_NAMESPACE: Final = UUID("0f6f1f0c-6f0e-5d0c-9a53-6e7a9b6a3f10")
 _NO_POINTS_SIZE: Final = 1
-
-
-class IndexInputError(ValueError):
-    """A chunk can not be indexed: no vector, a vector of another size or without direction."""
 
 
 class QdrantIndexBuilder:
@@ -43,7 +46,7 @@ class QdrantIndexBuilder:
     def build(self, directory: Path, tenant: str, corpus: str, chunks: Iterable[Chunk]) -> int:
         """Write a complete index into an empty directory; returns the number of chunks. Blocking.
 
-        The first chunk sets the size of the vectors. Raises `IndexInputError`.
+        The first chunk sets the size of the vectors. Raises `InvalidChunkError`.
         """
         stream = iter(chunks)
         first = next(stream, None)
@@ -100,7 +103,7 @@ class QdrantVectorEngine:
         Raises `SearchError`: EMBEDDER without a vector, BAD_REQUEST for one without direction, CONFIG for a wrong size.
         """
         vector = self._query_vector(request.vector)
-        return await call_engine(partial(self._search, request, vector), request.timeout_s, (Exception,))
+        return await call_engine(partial(self._search, request, vector), request.timeout_s, ())
 
     def _query_vector(self, vector: tuple[float, ...] | None) -> list[float]:
         if not vector:
@@ -117,7 +120,12 @@ class QdrantVectorEngine:
             return EngineResult(())
         condition = None if request.filter is None else self._values.compile(request.filter)
         chosen = search_filter(request.tenant, request.corpus, condition)
-        return best_hits(partial(_fetch, shard, vector, chosen), request.window)
+        try:
+            return best_hits(partial(_found, shard, vector, chosen), partial(_hits, shard), request.window)
+        except Exception as error:
+            if type(error) is not Exception:
+                raise  # a fault of ours: the engine raises nothing but plain exceptions
+            raise SearchError(FailureKind.UNAVAILABLE, "the vector engine failed") from error
 
     async def count(self) -> int:
         """Chunks in the index."""
@@ -159,12 +167,12 @@ def _batches(chunks: Iterator[Chunk]) -> Iterator[list[Chunk]]:
 def _checked(chunk: Chunk, size: int | None) -> list[float]:
     vector = chunk.vector
     if not vector:
-        raise IndexInputError(f"chunk {chunk.chunk_id!r} has no vector: name an embedder, or give vectors")
+        raise InvalidChunkError(f"chunk {chunk.chunk_id!r} has no vector: name an embedder, or give vectors")
     if len(vector) != size:
-        raise IndexInputError(f"chunk {chunk.chunk_id!r} has {len(vector)} dimensions, the chunks before it {size}")
+        raise InvalidChunkError(f"chunk {chunk.chunk_id!r} has {len(vector)} dimensions, the chunks before it {size}")
     unit = _unit(vector)
     if unit is None:
-        raise IndexInputError(f"chunk {chunk.chunk_id!r} has a vector without direction: zero or not finite")
+        raise InvalidChunkError(f"chunk {chunk.chunk_id!r} has a vector without direction: zero or not finite")
     return unit
 
 
@@ -184,12 +192,19 @@ def _point(tenant: str, corpus: str, chunk: Chunk, vector: list[float], values: 
     return edge.Point(point_id(tenant, corpus, chunk.chunk_id), {_VECTOR: vector}, payload)
 
 
-def _fetch(shard: edge.EdgeShard, vector: list[float], chosen: edge.Filter, limit: int) -> list[EngineHit]:
+def _found(
+    shard: edge.EdgeShard, vector: list[float], chosen: edge.Filter, limit: int
+) -> list[Scored[int | UUID | str]]:
     query = edge.Query.Nearest(vector, using=_VECTOR)
-    found = shard.query(edge.QueryRequest(limit=limit, query=query, filter=chosen, with_payload=True))
-    return [_hit(point.payload or {}, point.score) for point in found]
+    found = shard.query(edge.QueryRequest(limit=limit, query=query, filter=chosen, with_payload=False))
+    return [(point.score, point.id) for point in found]
 
 
-def _hit(payload: dict[str, str], score: float | None) -> EngineHit:
-    number = math.nan if score is None else score
-    return EngineHit(payload.get("chunk_id", ""), number, payload.get("content_hash", ""), payload.get("title", ""))
+def _hits(shard: edge.EdgeShard, found: Sequence[Scored[int | UUID | str]]) -> list[EngineHit]:
+    scores = {point: score or 0.0 for score, point in found}
+    records = shard.retrieve(list(scores), with_payload=True, with_vector=False)
+    return [_hit(record.payload or {}, scores[record.id]) for record in records]
+
+
+def _hit(payload: dict[str, str], score: float) -> EngineHit:
+    return EngineHit(payload.get("chunk_id", ""), score, payload.get("content_hash", ""), payload.get("title", ""))

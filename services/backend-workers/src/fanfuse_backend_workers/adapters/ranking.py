@@ -1,26 +1,46 @@
 """Turns an engine's own list into a total order: score, then chunk id.
 
-In: a fetch that returns the best n hits. Out: exactly the best `window` in total order. An engine cuts its list in the
-middle of a tie by an order of its own, so more is fetched until no tied hit is missing.
+In: a search that gives the best n scores, and a way to read the hits behind them. Out: exactly the best `window` in
+total order. An engine cuts its list in the middle of a tie by an order of its own, so more is asked for until no tied
+hit is missing; only hits that may be in the window are read.
 """
 
 import math
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from fanfuse_backend_workers.ports import EngineHit, EngineResult
+
+T = TypeVar("T")
+Scored = tuple[float | None, T]
+"""A score and the engine's own reference to a hit."""
 
 _GROWTH = 4
 
 
-def best_hits(fetch: Callable[[int], Sequence[EngineHit]], window: int) -> EngineResult:
-    """The first `window` hits; those without a chunk id or a finite score are dropped and counted."""
+def best_hits(
+    search: Callable[[int], Sequence[Scored[T]]],
+    read: Callable[[Sequence[Scored[T]]], Sequence[EngineHit]],
+    window: int,
+) -> EngineResult:
+    """The first `window` hits; those without a finite score or a chunk id are dropped and counted.
+
+    `search(n)`: the n best, best first. `read(found)`: their hits, in any order.
+    """
+    found, dropped = _whole_ties(search, window)
+    hits = [hit for hit in read(found) if hit.chunk_id]
+    ordered = sorted(hits, key=lambda hit: (-hit.score, hit.chunk_id))
+    return EngineResult(tuple(ordered[:window]), dropped=dropped + len(found) - len(hits))
+
+
+def _whole_ties(search: Callable[[int], Sequence[Scored[T]]], window: int) -> tuple[list[Scored[T]], int]:
+    """All that may be in the window, and how many had no finite score."""
     limit = window + 1
     while True:
-        found = fetch(limit)
-        sound = [hit for hit in found if hit.chunk_id and math.isfinite(hit.score)]
-        dropped = len(found) - len(sound)
-        if len(found) < limit or (len(sound) > window and sound[-1].score < sound[window - 1].score):
-            break
+        found = search(limit)
+        sound = [(score, reference) for score, reference in found if score is not None and math.isfinite(score)]
+        lowest = sound[window - 1][0] if len(sound) >= window else -math.inf
+        if len(found) < limit or (sound and sound[-1][0] < lowest):
+            kept: list[Scored[T]] = [(score, reference) for score, reference in sound if score >= lowest]
+            return kept, len(found) - len(sound)
         limit *= _GROWTH
-    ordered = sorted(sound, key=lambda hit: (-hit.score, hit.chunk_id))
-    return EngineResult(tuple(ordered[:window]), dropped=dropped)

@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Final
 
-from fanfuse_backend_workers.ports import SearchError
+from fanfuse_backend_workers.ports import InvalidChunkError, SearchError
 from fanfuse_contracts.chunks import Chunk
 from fanfuse_contracts.enums import FailureKind
 from fanfuse_contracts.retrieval import ChunkText
@@ -24,7 +24,7 @@ _INSERT: Final = "INSERT INTO chunks VALUES (?, ?, ?, ?, ?)"
 _IDS_PER_STATEMENT: Final = 500
 
 
-class DuplicateChunkError(ValueError):
+class DuplicateChunkError(InvalidChunkError):
     """Two chunks of one corpus have the same id."""
 
 

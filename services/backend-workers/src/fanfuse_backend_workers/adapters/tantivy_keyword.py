@@ -5,7 +5,7 @@ own query that add nothing to the score. Any number of processes may open one in
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -15,7 +15,7 @@ import tantivy
 from fanfuse_backend_workers.adapters.engine_calls import call_engine
 from fanfuse_backend_workers.adapters.filter_values import EXACT_OPERATORS, FieldValues, tokens
 from fanfuse_backend_workers.adapters.index_manifest import IndexManifest, read_manifest, write_manifest
-from fanfuse_backend_workers.adapters.ranking import best_hits
+from fanfuse_backend_workers.adapters.ranking import Scored, best_hits
 from fanfuse_backend_workers.adapters.tantivy_queries import keyword_query
 from fanfuse_backend_workers.domain.analysis import analyse_query, analyse_text
 from fanfuse_backend_workers.ports import EngineHit, EngineResult, SearchEngine, SearchError, SearchRequest
@@ -77,7 +77,7 @@ class TantivyKeywordEngine:
             return EngineResult(())
         condition = None if request.filter is None else self._values.compile(request.filter)
         query = keyword_query(self._schema, searcher, terms, (request.tenant, request.corpus), condition)
-        return best_hits(partial(_fetch, searcher, query), request.window)
+        return best_hits(partial(_found, searcher, query), partial(_hits, searcher), request.window)
 
     async def count(self) -> int:
         """Chunks in the index."""
@@ -119,9 +119,12 @@ def _document(tenant: str, corpus: str, chunk: Chunk, values: FieldValues) -> ta
     return document
 
 
-def _fetch(searcher: tantivy.Searcher, query: tantivy.Query, limit: int) -> list[EngineHit]:
-    found = searcher.search(query, limit, count=False).hits
-    return [_hit(searcher.doc(address), score) for score, address in found]
+def _found(searcher: tantivy.Searcher, query: tantivy.Query, limit: int) -> list[Scored[tantivy.DocAddress]]:
+    return list(searcher.search(query, limit, count=False).hits)
+
+
+def _hits(searcher: tantivy.Searcher, found: Sequence[Scored[tantivy.DocAddress]]) -> list[EngineHit]:
+    return [_hit(searcher.doc(address), score or 0.0) for score, address in found]
 
 
 def _hit(document: tantivy.Document, score: float) -> EngineHit:
