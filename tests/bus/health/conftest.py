@@ -10,6 +10,7 @@ from typing import Any
 import nats
 import pytest
 from nats.errors import TimeoutError as NatsTimeoutError
+from nats.js.errors import ServerError
 
 from fanfuse_contracts import flow, streams, subjects
 from fanfuse_contracts.corpus import CorpusCard, Wiring
@@ -138,13 +139,26 @@ class FakeWorkers:
             await asyncio.sleep(0.2)
 
 
+async def set_up(bus: Bus) -> None:
+    # A stream deleted by the test before may still be going from the disk: its name is refused for that long.
+    for attempt in range(20):
+        try:
+            await ensure_topology(bus.js)
+        except ServerError:
+            if attempt == 19:
+                raise
+            await asyncio.sleep(0.05)
+        else:
+            return
+
+
 @asynccontextmanager
 async def deployed(url: str) -> AsyncIterator[Deployment]:
     client = await nats.connect(url, max_reconnect_attempts=-1, reconnect_time_wait=0.1)
     try:
         clock = BrokerClock()
         bus = Bus(client, clock, "test")
-        await ensure_topology(bus.js)
+        await set_up(bus)
         await clock.measure(client)
         corpora = await bus.js.key_value(streams.CORPORA.name)
         await corpora.put(streams.corpus_key(CARD.tenant, CARD.corpus), CARD.to_json())
