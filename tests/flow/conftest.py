@@ -18,11 +18,14 @@ for name in [name for name in os.environ if name.startswith("FANFUSE_") and name
 
 @pytest.fixture(scope="session")
 def say(pytestconfig: pytest.Config) -> Callable[[str], None]:
-    """Prints a measured figure whether output is captured or not."""
+    """Prints a measured figure although output is captured."""
+    capture = pytestconfig.pluginmanager.get_plugin("capturemanager")
     reporter = pytestconfig.pluginmanager.get_plugin("terminalreporter")
 
     def write(line: str) -> None:
-        if reporter is not None:
+        if capture is None or reporter is None:
+            return  # a worker of a distributed run has no terminal
+        with capture.global_and_fixture_disabled():
             reporter.ensure_newline()
             reporter.write_line(f"  {line}")
 
