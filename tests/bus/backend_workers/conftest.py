@@ -26,7 +26,7 @@ from fanfuse_backend_workers.settings import WorkerSettings
 from fanfuse_contracts import streams, subjects
 from fanfuse_contracts.corpus import CorpusCard, EmbedderSpec, Wiring
 from fanfuse_contracts.enums import FailureKind, Kind
-from fanfuse_contracts.filters import Op, digest
+from fanfuse_contracts.filters import Op
 from fanfuse_contracts.plan import RetrieveCommand
 from fanfuse_contracts.retrieval import ChunkText, LaneReply
 from fanfuse_runtime.compose import Process, compose
@@ -37,7 +37,6 @@ pytest_plugins = ["fanfuse_testing.nats"]
 
 PATIENCE_S = 20.0
 KEYWORD = Pool(Kind.KEYWORD, "main")
-VECTOR = Pool(Kind.VECTOR, "main")
 
 
 async def until(condition: Callable[[], object], what: str) -> None:
@@ -248,9 +247,6 @@ class Caller:
         info = await js.stream_info(streams.OUTCOMES.name)
         stored = range(info.state.first_seq, info.state.last_seq + 1) if info.state.messages else ()
         return [(await js.get_msg(streams.OUTCOMES.name, seq)).data or b"" for seq in stored]
-
-
-DIGEST = digest("acme", "docs", None)
 
 
 @pytest.fixture

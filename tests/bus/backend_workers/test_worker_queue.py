@@ -143,6 +143,7 @@ async def test_a_burst_on_a_fast_engine_passes(keyword_worker, caller, world) ->
 async def test_lane_seconds_are_observed_by_kind_and_outcome(keyword_worker, caller) -> None:
     await caller.ask("q1")
     await caller.ask("q2", corpus="unknown")
+    await caller.drained()
     text = keyword_worker.metrics.exposition().decode()
     for outcome in ("answered", "failed"):
         assert f'fanfuse_lane_seconds_count{{kind="keyword",outcome="{outcome}"}} 1.0' in text
