@@ -62,6 +62,7 @@ def _read(data_dir: Path) -> BusFile:
 
 
 def _is_running(pid: int) -> bool:
+    """True if this process is a nats-server: a number may be given to another process, and the dead may linger."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -69,10 +70,9 @@ def _is_running(pid: int) -> bool:
     except PermissionError:
         return True
     try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:  # no /proc on this system, or gone meanwhile: the next call tells
+        return b"nats-server" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:  # no /proc on this system
         return True
-    return state != "Z"
 
 
 def _listens(url: str) -> bool:

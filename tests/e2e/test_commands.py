@@ -1,0 +1,156 @@
+"""The README's commands on a running installation: index, ask, decide, delete, status, two tenants, exit codes."""
+
+import json
+
+import pytest
+
+from fanfuse_contracts.answer import Answer
+from fanfuse_contracts.corpus import CorpusCard
+from fanfuse_contracts.enums import Kind, RejectionCode, Stage, Status
+from fanfuse_contracts.plan import DecideReply
+
+
+@pytest.fixture(scope="module", autouse=True)
+def two_tenants(running, acme_docs, tmp_path_factory):
+    """acme: public documents; globex: a corpus for its finance role, from JSONL."""
+    said = running.must("index", str(acme_docs), "--tenant", "acme", "--corpus", "docs", "--public")
+    assert "indexed 3 documents as 3 chunks: acme/docs (public)" in said
+    secret = {"_id": "g1", "title": "Budget", "text": "Globex plans a budget of nine million.", "year": 2026}
+    source = tmp_path_factory.mktemp("globex") / "finance.jsonl"
+    source.write_text(json.dumps(secret) + "\n")
+    running.must("index", str(source), "--tenant", "globex", "--corpus", "finance", "--reader", "finance")
+
+
+def ask(running, *arguments: str) -> tuple[int, Answer]:
+    done = running.fanfuse("ask", *arguments, "--json")
+    assert done.stdout.count("\n") == 1, done.stderr
+    return done.returncode, Answer.from_json(done.stdout.encode())
+
+
+def test_ask_shows_a_table_with_coverage(running):
+    shown = running.must("ask", "How many days of holiday do employees take?", "--tenant", "acme", "--trace")
+
+    for part in ("complete", "Annual leave", "vector #1", "keyword #1", "coverage: ", "bm25_fallback: False", "fuser"):
+        assert part in shown
+
+
+def test_json_is_the_contracts_answer(running):
+    code, answer = ask(running, "How many days of holiday do employees take?", "--tenant", "acme", "--top-k", "2")
+
+    assert code == 0
+    assert answer.status is Status.COMPLETE
+    assert len(answer.hits) == 2
+    assert answer.hits[0].title.startswith("Annual leave")
+    assert answer.hits[0].text is not None
+
+
+def test_pages_join(running):
+    _, both = ask(running, "coffee machine holiday travel", "--tenant", "acme", "--top-k", "2")
+    _, second = ask(running, "coffee machine holiday travel", "--tenant", "acme", "--top-k", "1", "--offset", "1")
+
+    assert second.hits[0].chunk_id == both.hits[1].chunk_id
+    assert second.hits[0].rank == 2
+
+
+def test_decide_plans_without_running(running):
+    shown = running.fanfuse("decide", "What is the rule for train tickets?", "--tenant", "acme", "--json")
+    reply = DecideReply.from_json(shown.stdout.encode())
+
+    assert shown.returncode == 0
+    assert reply.plan is not None
+    assert {lane.kind for lane in reply.plan.lanes} >= {Kind.VECTOR, Kind.KEYWORD}
+    assert "weights v=1.50 k=1.00 g=0.80" in running.must("decide", "What is the rule?", "--tenant", "acme")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--tenant", "globex"),
+        ("--tenant", "globex", "--principal", "anna", "--role", "sales"),
+        ("--tenant", "globex", "--principal", "anna", "--role", "sales", "--corpus", "finance"),
+        ("--tenant", "acme", "--corpus", "finance"),
+        ("--tenant", "nobody"),
+    ],
+)
+def test_what_a_principal_may_not_read_does_not_exist_for_it(running, arguments):
+    code, answer = ask(running, "budget of nine million", *arguments)
+
+    assert code == 1
+    assert answer.hits == ()
+    assert answer.rejection is not None
+    assert answer.rejection.code in {RejectionCode.NO_VISIBLE_CORPUS, RejectionCode.UNKNOWN_CORPUS}
+    assert "nine million" not in answer.to_json().decode().replace("budget of nine million", "")
+
+
+def test_the_reader_finds_it_and_a_filter_holds(running):
+    who = ("--tenant", "globex", "--principal", "anna", "--role", "finance")
+    _, found = ask(running, "budget", *who, "--filter", '{"field": "year", "op": "eq", "value": 2026}')
+    _, none = ask(running, "budget", *who, "--filter", '{"field": "year", "op": "lt", "value": 2026}')
+
+    assert [hit.chunk_id for hit in found.hits] == ["g1"]
+    assert none.hits == ()
+    assert none.status is Status.COMPLETE
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (("ask", "x", "--tenant", "acme", "--top-k", "1000"), 2, "top_k"),
+        (("ask", "x", "--tenant", "acme", "--filter", '{"field": "f", "op": "in", "value": 1}'), 2, "list of values"),
+        (("ask", "", "--tenant", "acme"), 1, ""),
+        (("ask", "x", "--tenant", "acme", "--filter", '{"field": "nope", "op": "eq", "value": 1}'), 1, ""),
+        (("delete", "--tenant", "acme", "--corpus", "nope"), 2, "no corpus nope"),
+        (("delete", "--tenant", "acme", "--corpus", "docs", "--id", "no-such"), 2, "no chunk or document 'no-such'"),
+        (("index", "/no/such/path", "--tenant", "acme", "--corpus", "docs"), 2, "/no/such/path"),
+    ],
+)
+def test_exit_codes(running, arguments, code, says):
+    done = running.fanfuse(*arguments)
+
+    assert done.returncode == code, done.stdout + done.stderr
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr.strip().splitlines()) <= 1 or "Usage" in done.stderr
+
+
+def test_a_source_without_text_changes_nothing(running, tmp_path):
+    (tmp_path / "empty.md").write_text("\n")
+    done = running.fanfuse("index", str(tmp_path), "--tenant", "acme", "--corpus", "docs")
+    _, answer = ask(running, "holiday", "--tenant", "acme")
+
+    assert done.returncode == 2
+    assert "no text to index" in done.stderr
+    assert len(answer.hits) == 3
+
+
+def test_corpus_list_and_status(running):
+    cards = [CorpusCard.model_validate(card) for card in json.loads(running.must("corpus", "list", "--json"))]
+    assert {(card.tenant, card.corpus) for card in cards} >= {("acme", "docs"), ("globex", "finance")}
+    only = running.must("corpus", "list", "--tenant", "globex")
+    assert "finance" in only
+    assert "docs" not in only
+
+    shown = running.must("status")
+    for stage in Stage:
+        assert stage.value in shown
+    for part in ("QUERIES", "worker-vector-main", "every backend is healthy", "docs"):
+        assert part in shown
+
+
+def test_deleted_chunks_are_returned_by_nothing(running, acme_docs):
+    running.must("index", str(acme_docs), "--tenant", "acme", "--corpus", "short", "--public")
+    pinned = ("--tenant", "acme", "--corpus", "short")
+    _, before = ask(running, "When is the espresso machine cleaned?", *pinned)
+    gone = before.hits[0].chunk_id
+
+    said = running.must("delete", "--tenant", "acme", "--corpus", "short", "--id", gone)
+    assert "deleted 1 chunks of acme/short, 2 left; 1 stored answers removed" in said
+    _, after = ask(running, "When is the espresso machine cleaned?", *pinned)
+    assert gone not in {hit.chunk_id for hit in after.hits}
+    assert len(after.hits) == 2
+
+    assert "the corpus is gone" in running.must("delete", *pinned)
+    code, answer = ask(running, "espresso", *pinned)
+    assert code == 1
+    assert answer.rejection is not None
+    assert answer.rejection.code is RejectionCode.UNKNOWN_CORPUS

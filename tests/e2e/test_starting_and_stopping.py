@@ -1,0 +1,81 @@
+"""`fanfuse up`: all in one process, or in several that join one bus; commands with nothing running; clean ends."""
+
+import json
+import signal
+import urllib.request
+
+from fanfuse_contracts.answer import Answer
+from fanfuse_contracts.enums import Status
+
+
+def test_index_with_nothing_running_then_up_finds_it(installation, acme_docs):
+    installation.must("index", str(acme_docs), "--tenant", "acme", "--corpus", "docs", "--public")
+    assert "docs" in installation.must("corpus", "list")
+    assert installation.left_behind() == []
+    assert installation.fanfuse("ask", "holiday", "--tenant", "acme").returncode == 2
+
+    up = installation.up("--ops-port", "0")
+    answer = Answer.from_json(installation.must("ask", "holiday", "--tenant", "acme", "--json").encode())
+    assert answer.status is Status.COMPLETE
+    assert len(answer.hits) == 3
+
+    up.send_signal(signal.SIGINT)
+    up.communicate(timeout=30)
+    assert up.returncode == 0
+    assert installation.left_behind() == []
+    assert not (installation.data / "bus.json").exists()
+
+
+def test_services_in_several_processes_join_one_bus(installation, acme_docs):
+    installation.up("--only", "classifier,corpus-router,fuser")
+    installation.up("--only", "backend-workers,health")
+    installation.must("index", str(acme_docs), "--tenant", "acme", "--corpus", "docs", "--public")
+    answer = Answer.from_json(installation.must("ask", "holiday", "--tenant", "acme", "--json").encode())
+
+    assert answer.status is Status.COMPLETE
+    instances = {
+        line.split()[1]
+        for line in installation.must("status").splitlines()
+        if line.startswith(("classifier ", "fuser ", "health ", "backend-workers "))
+    }
+    assert len(instances) == 2
+
+
+def test_operators_endpoints_answer(installation):
+    port = _free_port()
+    installation.up("--ops-port", str(port))
+    for path in ("healthz", "readyz"):
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/{path}", timeout=5) as answer:
+            assert json.load(answer) == {"status": "ok"}
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
+        assert b'fanfuse_queries_total{status="complete"} 0.0' in answer.read()
+
+
+def test_a_taken_port_is_one_plain_line(installation):
+    port = _free_port()
+    installation.up("--ops-port", str(port))
+    done = installation.fanfuse("up", "--ops-port", str(port))
+
+    assert done.returncode == 2
+    assert str(port) in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_wrong_configuration_names_file_and_key(installation, tmp_path):
+    config = tmp_path / "fanfuse.yaml"
+    config.write_text("retrieval:\n  routing:\n    max_corpra: 3\n")
+    done = installation.fanfuse("up", "--config", str(config))
+
+    assert done.returncode == 2
+    assert "max_corpra" in done.stderr
+    assert "max_corpora" in done.stderr
+    assert installation.left_behind() == []
+
+
+def _free_port() -> int:
+    import socket
+
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
