@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from uuid import UUID, uuid5
 
 import qdrant_edge as edge
@@ -35,6 +35,8 @@ _VECTOR: Final = "dense"
 _BATCH: Final = 500
 _POINT_NAMESPACE: Final = UUID("0f6f1f0c-6f0e-5d0c-9a53-6e7a9b6a3f10")
 _NO_POINTS_SIZE: Final = 1
+
+Payload = dict[str, Any]
 
 
 class QdrantIndexBuilder:
@@ -121,7 +123,7 @@ class QdrantVectorEngine:
         condition = None if request.filter is None else self._values.compile(request.filter)
         chosen = search_filter(request.tenant, request.corpus, condition)
         try:
-            return best_hits(partial(_found, shard, vector, chosen), partial(_hits, shard), request.window)
+            return best_hits(partial(_found, shard, vector, chosen), _hits, request.window)
         except Exception as error:
             if type(error) is not Exception:
                 raise  # a fault of ours: the engine raises nothing but plain exceptions
@@ -192,19 +194,14 @@ def _point(tenant: str, corpus: str, chunk: Chunk, vector: list[float], values: 
     return edge.Point(point_id(tenant, corpus, chunk.chunk_id), {_VECTOR: vector}, payload)
 
 
-def _found(
-    shard: edge.EdgeShard, vector: list[float], chosen: edge.Filter, limit: int
-) -> list[Scored[int | UUID | str]]:
+def _found(shard: edge.EdgeShard, vector: list[float], chosen: edge.Filter, limit: int) -> list[Scored[Payload]]:
     query = edge.Query.Nearest(vector, using=_VECTOR)
-    found = shard.query(edge.QueryRequest(limit=limit, query=query, filter=chosen, with_payload=False))
-    return [(point.score, point.id) for point in found]
+    found = shard.query(edge.QueryRequest(limit=limit, query=query, filter=chosen, with_payload=True))
+    return [(point.score, point.payload or {}) for point in found]
 
 
-def _hits(shard: edge.EdgeShard, found: Sequence[Scored[int | UUID | str]]) -> list[EngineHit]:
-    scores = {point: score or 0.0 for score, point in found}
-    records = shard.retrieve(list(scores), with_payload=True, with_vector=False)
-    return [_hit(record.payload or {}, scores[record.id]) for record in records]
-
-
-def _hit(payload: dict[str, str], score: float) -> EngineHit:
-    return EngineHit(payload.get("chunk_id", ""), score, payload.get("content_hash", ""), payload.get("title", ""))
+def _hits(found: Sequence[Scored[Payload]]) -> list[EngineHit]:
+    return [
+        EngineHit(payload.get("chunk_id", ""), score or 0.0, payload.get("content_hash", ""), payload.get("title", ""))
+        for score, payload in found
+    ]
