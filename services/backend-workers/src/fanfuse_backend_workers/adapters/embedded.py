@@ -7,7 +7,7 @@ when its kind is asked for, so a worker of one kind needs no other kind's librar
 import asyncio
 from importlib import import_module
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol, runtime_checkable
 
 from fanfuse_backend_workers.generations import CorpusName, generation_folder, open_texts
 from fanfuse_backend_workers.ports import IndexBuilder, OpenEngine, OpenTexts, SearchEngine, SearchError, TextStore
@@ -21,6 +21,11 @@ _BUILDERS: Final = {
 }
 
 
+@runtime_checkable
+class _OfOneSize(Protocol):
+    def check_dimensions(self, wanted: int) -> None: ...
+
+
 def index_builder(kind: Kind) -> IndexBuilder:
     """The embedded engine of a kind."""
     module, name = _BUILDERS[kind]
@@ -29,11 +34,18 @@ def index_builder(kind: Kind) -> IndexBuilder:
 
 
 def engines_in(data: Path) -> OpenEngine:
-    """Opens the generation a card names."""
+    """Opens the generation a card names; raises CONFIG where its vectors are not of the card's size."""
 
     async def open_engine(card: CorpusCard, wiring: Wiring) -> SearchEngine:
         folder = generation_folder(data, _name(card), wiring.kind.value, _generation(card))
-        return await index_builder(wiring.kind).open(folder)
+        engine = await index_builder(wiring.kind).open(folder)
+        try:
+            if isinstance(engine, _OfOneSize) and card.embedder is not None:
+                engine.check_dimensions(card.embedder.dimensions)
+        except SearchError:
+            await engine.close()
+            raise
+        return engine
 
     return open_engine
 
