@@ -7,6 +7,7 @@ fails or is interrupted changes nothing; what is no longer in the source is gone
 import asyncio
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -100,11 +101,13 @@ async def rebuild_corpus(
     return Indexed(card, built.blank, await switch_to(operator, data_dir, card, before))
 
 
-def load_embedder(data_dir: Path) -> Embedder:
+@contextmanager
+def cached_embedder(data_dir: Path) -> Iterator[Embedder]:
     """The default embedder, with the vectors of earlier runs. Blocking."""
     embedder = build_embedder(DEFAULT_EMBEDDER)
     assert embedder is not None
-    return CachedEmbedder(embedder, EmbeddingCache(data_dir / CACHE_FILE))
+    with closing(EmbeddingCache(data_dir / CACHE_FILE)) as cache:
+        yield CachedEmbedder(embedder, cache)
 
 
 async def in_thread(work: Callable[[threading.Event], BuiltGeneration]) -> BuiltGeneration:
@@ -137,7 +140,8 @@ def _stoppable(progress: Progress, stop: threading.Event) -> Progress:
 def _build(data_dir: Path, name: CorpusName, chunks: Iterable[Chunk], progress: Progress) -> BuiltGeneration:
     builders = [index_builder(kind) for kind in Kind]
     generation = generation_id(datetime.now(UTC), token_hex(2))
-    return build_generation(data_dir, name, generation, chunks, builders, load_embedder(data_dir), progress)
+    with cached_embedder(data_dir) as embedder:
+        return build_generation(data_dir, name, generation, chunks, builders, embedder, progress)
 
 
 def _checked(chunks: Iterable[Chunk]) -> Iterator[Chunk]:

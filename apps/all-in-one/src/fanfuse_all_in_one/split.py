@@ -51,6 +51,15 @@ class VectorWorker:
         assert self._process is not None, "not started"
         return self._process.pid
 
+    @property
+    def ended(self) -> str | None:
+        """How the child ended by itself, with the last line of its log; None while it runs."""
+        code = None if self._process is None else self._process.poll()
+        if code is None:
+            return None
+        lines = self._log.read_text(errors="replace").strip().splitlines()
+        return f"exit code {code}, {lines[-1] if lines else 'no log'}"
+
     def start(self) -> None:
         """Start the child; it is in service once its heartbeat says so."""
         with self._log.open("ab") as log:

@@ -9,10 +9,12 @@ from collections.abc import Callable
 from typing import Final, NoReturn, ParamSpec, TypeVar
 
 import typer
+from pydantic import ValidationError
 
 from fanfuse_all_in_one.databus import BusUnavailableError
 from fanfuse_all_in_one.failures import OperatorError
 from fanfuse_client import AnswerTimeout, ClientError, Overloaded, Unavailable
+from fanfuse_client.queries import explain
 from fanfuse_contracts.tokens import InvalidTokenError
 from fanfuse_indexing import VectorsError
 from fanfuse_runtime.configfile import ConfigError
@@ -56,6 +58,8 @@ def plainly(command: Callable[P, R]) -> Callable[P, R]:
             return command(*args, **kwargs)
         except _FAILED as error:
             stop(str(error), FAILED)
+        except ValidationError as error:
+            stop(f"{error.title}: {explain(error)}", USAGE)
         except _USAGE as error:
             stop(str(error) or type(error).__name__, USAGE)
         except KeyboardInterrupt:

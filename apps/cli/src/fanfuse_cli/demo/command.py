@@ -46,16 +46,19 @@ def demo(data: Collection = None, vectors: Vectors = None, keep: Keep = False) -
 
 async def _play(home: Path, url: str, data: Path | None, vectors: Path | None, keep: bool) -> None:
     from fanfuse_cli.demo import collection, local
+    from fanfuse_cli.demo.checks import check
     from fanfuse_cli.demo.scene import scene_on
 
     console = results()
     console.print(f"bus {url}, data in {home}; vector workers in a process of their own, the rest in this one")
     tenants = local.TENANTS if data is None else collection.TENANTS
     async with scene_on(console, home, url, tenants) as scene:
+        lost_before = await scene.dead_letters()
         if data is None:
             await local.play_local(scene)
         else:
             await collection.play_collection(scene, data, vectors)
+        check(await scene.dead_letters() == lost_before, "a message was dead-lettered")
         if keep:
             console.print(
                 f"\neverything was as it should be and still runs: fanfuse ask … --data {home}; Ctrl-C ends it"

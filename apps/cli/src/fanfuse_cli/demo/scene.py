@@ -16,8 +16,9 @@ from rich.console import Console
 from fanfuse_all_in_one.operating import Operator, operator_on
 from fanfuse_all_in_one.split import VectorWorker, split_services
 from fanfuse_cli.answers import render_answer
-from fanfuse_cli.demo.checks import DemoFailed
+from fanfuse_cli.demo.checks import DemoFailed, check
 from fanfuse_client import Client
+from fanfuse_contracts import streams
 from fanfuse_contracts.answer import Answer
 from fanfuse_contracts.enums import BackendHealth, Kind
 
@@ -58,6 +59,7 @@ class Scene:
             missing = await self._missing()
             if missing is None:
                 return
+            check(self.worker.ended is None, f"the vector worker did not start: {self.worker.ended}")
             now = time.monotonic()
             if now - started > VECTOR_TIMEOUT_S:
                 raise DemoFailed(f"the vector backend did not come back within {VECTOR_TIMEOUT_S:.0f} s: {missing}")
@@ -65,6 +67,11 @@ class Scene:
                 told = now
                 self.console.print(f"  {now - started:3.0f} s: {missing}")
             await asyncio.sleep(_POLL_S)
+
+    async def dead_letters(self) -> int:
+        """Messages that no retry could help, since this data directory exists."""
+        loads = await self.operator.stream_loads()
+        return next(load.messages for load in loads if load.stream == streams.DEADLETTER.name)
 
     async def _missing(self) -> str | None:
         beats = await self.operator.alive()
