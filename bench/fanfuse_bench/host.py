@@ -1,0 +1,30 @@
+"""The measured process: all five services, on simulated or embedded engines, logging as a deployment does.
+
+Run by the benchmark as `python -m fanfuse_bench.host <url> <data folder> <simulated delay in ms, or "embedded">`.
+"""
+
+import asyncio
+import sys
+from pathlib import Path
+
+from fanfuse_all_in_one.services import FACTORIES
+from fanfuse_bench.metering import Meter, obey
+from fanfuse_bench.simulated import simulated_workers
+from fanfuse_contracts.enums import Stage
+from fanfuse_runtime.compose import compose
+from fanfuse_runtime.logs import configure_logs
+from fanfuse_runtime.settings import RuntimeSettings
+
+
+async def _serve(url: str, data_dir: str, engines: str) -> None:
+    factories = dict(FACTORIES)
+    if engines != "embedded":
+        factories[Stage.BACKEND_WORKERS] = simulated_workers(float(engines) / 1e3)
+    settings = RuntimeSettings(nats_url=url, data_dir=Path(data_dir), ops_port=0, drain_timeout_s=2.0)
+    async with compose(*factories.values(), settings=settings):
+        await obey(Meter())
+
+
+if __name__ == "__main__":
+    configure_logs("info")
+    asyncio.run(_serve(*sys.argv[1:4]))

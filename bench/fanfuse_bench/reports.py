@@ -1,0 +1,94 @@
+"""Reports of runs, as Markdown. Pure: figures in, text out."""
+
+from collections.abc import Mapping, Sequence
+
+from fanfuse_bench.figures import table
+from fanfuse_bench.runs import Run
+
+_OWNERS_SHOWN = 0.002
+"""Packages with less of the loop's time than this are summed."""
+
+
+def flow_report(done: Sequence[Run], functions: int = 0) -> str:
+    """Answers, latency, CPU and its owners of each run."""
+    parts = [_answers(done), _costs(done)]
+    for run in done:
+        parts += _profile(run, functions)
+    return "\n\n".join(parts)
+
+
+def _profile(run: Run, functions: int) -> list[str]:
+    title = f"**{run.name}: the loop's {run.loop_ms:.2f} ms, by package** ({run.samples} samples)"
+    return [title, _owners(run), *([_functions(run, functions)] if functions else [])]
+
+
+def floor_report(done: Sequence[Run], functions: int = 0) -> str:
+    """Floor, flow without texts, whole flow. The floor's answers are recorded ones, so only its caller tells a time."""
+    low, *flows = done
+    header = ("one process", "CPU ms/query", "× floor", "nats-server ms/query", "caller p50/p95/p99 ms")
+    rows = [(run.name, run.cpu_ms, run.cpu_ms / low.cpu_ms, run.server_ms, run.caller_ms) for run in done]
+    parts = [_answers(done), table(header, rows)]
+    for run in (low, flows[0]):
+        parts += _profile(run, functions)
+    return "\n\n".join(parts)
+
+
+def rate_report(run: Run, rate: float) -> str:
+    """What the flow adds to the slowest lane."""
+    header = ("queries/s", "answers", "after slowest lane p50/p95/p99 ms", "stored to answer ms", "caller ms", "CPU ms")
+    row = (f"{rate:g}", run.statuses, run.after_lane_ms, run.broker_ms, run.caller_ms, run.cpu_ms)
+    return table(header, [row])
+
+
+def _answers(done: Sequence[Run]) -> str:
+    rows = [
+        (
+            run.name,
+            run.queries,
+            _counts(run.statuses),
+            f"{run.lanes:.2f}",
+            run.stored_twice + run.heard_twice,
+            _lost(run),
+        )
+        for run in done
+    ]
+    return table(("run", "queries", "answers", "lanes", "duplicates", "lost"), rows)
+
+
+def _lost(run: Run) -> str:
+    return _counts(run.lost) if run.lost else str(run.never_heard)
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{number} {name}" for name, number in counts.items()) or "0"
+
+
+def _costs(done: Sequence[Run]) -> str:
+    header = (
+        "run", "stored to answer p50/p95/p99 ms", "caller p50/p95/p99 ms", "after slowest lane ms", "queries/s",
+        "services CPU ms/query", "of that loop", "nats-server", "caller (another process)",
+    )  # fmt: skip
+    rows = [
+        (
+            run.name, run.broker_ms, run.caller_ms, run.after_lane_ms, f"{run.queries / run.seconds:.0f}",
+            run.cpu_ms, run.loop_ms, run.server_ms, run.caller_cpu_ms,
+        )
+        for run in done
+    ]  # fmt: skip
+    return table(header, rows)
+
+
+def _owners(run: Run) -> str:
+    rows = [(name, f"{share:.1%}", share * run.loop_ms) for name, share in run.owners.items() if share >= _OWNERS_SHOWN]
+    return table(("package", "share", "ms/query"), rows)
+
+
+def _functions(run: Run, most: int) -> str:
+    top = [(name, f"{share:.1%}", share * run.loop_ms) for name, share in list(run.functions.items())[:most]]
+    whole = [(name, f"{share:.1%}", share * run.loop_ms) for name, share in list(run.inclusive.items())[: 2 * most]]
+    return "\n\n".join(
+        [
+            table(("function alone", "share", "ms/query"), top),
+            table(("function with what it calls", "share", "ms/query"), whole),
+        ]
+    )

@@ -1,0 +1,174 @@
+"""One measured run: a bus, a process of services, a caller, and what each of them spent.
+
+In: what to run. Out: figures. Starts a nats-server, two children and a temporary folder; stops and removes all of it.
+"""
+
+import json
+import sys
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fanfuse_all_in_one.operating import Operator, operator_on
+from fanfuse_bench.children import Child, child, cpu_s, measured
+from fanfuse_bench.corpora import TENANT, Questions
+from fanfuse_bench.figures import Spread, spread
+from fanfuse_bench.reading import Stamps, stamps
+from fanfuse_runtime.server import NatsServer
+
+_CALL_WITHIN_S = 600.0
+
+
+def say(line: str) -> None:
+    """Progress, beside the tables."""
+    sys.stderr.write(f"  {line}\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How a run asks: `pace` is {"at_once": n} or {"rate": per second}; `fields` go into every query."""
+
+    queries: int
+    warm: int
+    pace: dict[str, float]
+    fields: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What one run came to. CPU in milliseconds per query; `owners` and functions are shares of `loop_ms`."""
+
+    name: str
+    queries: int
+    seconds: float
+    statuses: dict[str, int]
+    lanes: float
+    lost: dict[str, int]
+    heard_twice: int
+    never_heard: int
+    stored_twice: int
+    broker_ms: Spread
+    caller_ms: Spread
+    after_lane_ms: Spread
+    hops_ms: dict[str, float]
+    cpu_ms: float
+    loop_ms: float
+    server_ms: float
+    caller_cpu_ms: float
+    samples: int
+    owners: dict[str, float]
+    functions: dict[str, float]
+    inclusive: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A bus of our own and an operator on it."""
+
+    server: NatsServer
+    folder: Path
+    operator: Operator
+
+    @property
+    def data_dir(self) -> Path:
+        """Where indexes are."""
+        return self.folder / "data"
+
+
+@asynccontextmanager
+async def place() -> AsyncIterator[Place]:
+    """A bus in a temporary folder."""
+    with tempfile.TemporaryDirectory(prefix="fanfuse-bench-") as name:
+        folder = Path(name)
+        with NatsServer(folder / "nats") as server:
+            async with operator_on(server.url) as operator:
+                yield Place(server, folder, operator)
+
+
+async def run_services(name: str, where: Place, questions: Questions, engines: str, load: Load) -> Run:
+    """The whole flow in one process. `engines`: "embedded", or the simulated delay in milliseconds."""
+    arguments = (where.server.url, str(where.data_dir), engines)
+    async with measured("host", *arguments, log=where.folder / "host.log") as host:
+        return await _run(name, where, questions, load, host)
+
+
+async def run_floor(where: Place, recording: Path, delay_ms: str, questions: Questions, load: Load) -> Run:
+    """The floor."""
+    arguments = (where.server.url, str(recording), delay_ms)
+    async with measured("floor", *arguments, log=where.folder / "floor.log") as host:
+        return await _run("floor", where, questions, load, host)
+
+
+@asynccontextmanager
+async def services(where: Place, engines: str) -> AsyncIterator[None]:
+    """The whole flow, unmeasured."""
+    async with measured("host", where.server.url, str(where.data_dir), engines, log=where.folder / "host.log"):
+        yield
+
+
+async def _run(name: str, where: Place, questions: Questions, load: Load, host: Child) -> Run:
+    if load.warm:
+        warm_load = Load(load.warm, 0, {"at_once": 8}, load.fields)
+        await _call(where, questions.queries(load.warm, "warm", **load.fields), warm_load)
+    await host.ask("begin")
+    before = cpu_s(where.server.pid)
+    called = await _call(where, questions.queries(load.queries, "run", **load.fields), load)
+    spent_by_server = cpu_s(where.server.pid) - before
+    spent = await host.ask("end")
+    return _figures(name, load, called, spent, spent_by_server, await stamps(where.operator.bus.nc, TENANT))
+
+
+async def _call(where: Place, queries: dict[str, Any], load: Load) -> Any:
+    plan = where.folder / "plan.json"
+    plan.write_text(json.dumps({"tenant": TENANT, "queries": queries, **load.pace}))
+    async with child("caller", where.server.url, str(plan)) as caller:
+        return await caller.hear(_CALL_WITHIN_S)
+
+
+def _figures(name: str, load: Load, called: Any, spent: Any, server_s: float, seen: Stamps) -> Run:
+    rows = called["asked"]
+    per_query = 1e3 / load.queries
+    answered = [row for row in rows if row["query_id"] in seen.answers]
+    return Run(
+        name=name,
+        queries=load.queries,
+        seconds=called["seconds"],
+        statuses=_counted(row["status"] for row in rows),
+        lanes=sum(row["lanes"] for row in rows) / max(1, len(rows)),
+        lost=called["lost"],
+        heard_twice=called["heard_twice"],
+        never_heard=called["never_heard"],
+        stored_twice=seen.second_answers,
+        broker_ms=spread([(seen.answers[row["query_id"]] - row["submitted_ns"]) / 1e6 for row in answered]),
+        caller_ms=spread([row["latency_ms"] for row in rows]),
+        after_lane_ms=spread(_after_lanes(rows, seen)),
+        hops_ms={
+            stage: spread([row["hops"][stage] for row in rows]).p50 for stage in (rows[0]["hops"] if rows else ())
+        },
+        cpu_ms=spent["cpu_s"] * per_query,
+        loop_ms=spent["loop_cpu_s"] * per_query,
+        server_ms=server_s * per_query,
+        caller_cpu_ms=called["cpu_s"] * per_query,
+        samples=spent["samples"],
+        owners=spent["owners"],
+        functions=spent["functions"],
+        inclusive=spent["inclusive"],
+    )
+
+
+def _counted(values: Any) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for value in values:
+        counts[value] = counts.get(value, 0) + 1
+    return counts
+
+
+def _after_lanes(rows: Any, seen: Stamps) -> list[float]:
+    return [
+        (seen.answers[row["query_id"]] - seen.slowest_lane[row["query_id"]]) / 1e6
+        for row in rows
+        if row["query_id"] in seen.answers and row["query_id"] in seen.slowest_lane
+    ]

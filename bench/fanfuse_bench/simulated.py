@@ -1,0 +1,107 @@
+"""Engines that do nothing but take time: every search answers ten hits after a fixed delay.
+
+They stand behind the worker's own ports, so everything but the search is the shipped code. The three kinds share half
+of their hits with the next, so that fusion has something to join.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from fanfuse_backend_workers.ports import Embedder, EngineHit, EngineResult, SearchEngine, SearchRequest, TextStore
+from fanfuse_backend_workers.service import build_with
+from fanfuse_backend_workers.settings import WorkerSettings
+from fanfuse_contracts.corpus import CorpusCard, EmbedderSpec, Wiring
+from fanfuse_contracts.enums import Kind
+from fanfuse_contracts.filters import Op
+from fanfuse_contracts.retrieval import ChunkText
+from fanfuse_runtime.service import ServiceFactory
+
+TENANT: Final = "bench"
+CORPUS: Final = "docs"
+HITS: Final = 10
+MODEL: Final = EmbedderSpec(model="simulated", dimensions=384)
+CARD: Final = CorpusCard(
+    tenant=TENANT,
+    corpus=CORPUS,
+    public=True,
+    generation="g1",
+    embedder=MODEL,
+    chunks=20,
+    backends=tuple(Wiring(kind=kind, backend="main", pool="main") for kind in Kind),
+)
+_FIRST: Final = {kind: number * HITS // 2 for number, kind in enumerate(Kind)}
+_TEXT: Final = "A paragraph of about six hundred characters, as a splitter makes them from prose. " * 7
+_VECTOR: Final = [1.0] + [0.001] * 383
+
+
+@dataclass(slots=True)
+class SimulatedEngine:
+    """One corpus on one backend."""
+
+    kind: Kind
+    delay_s: float
+    operators: frozenset[Op] = frozenset()
+
+    async def search(self, request: SearchRequest) -> EngineResult:
+        """Ten hits, whatever is asked."""
+        await asyncio.sleep(self.delay_s)
+        return EngineResult(tuple(_hit(_FIRST[self.kind] + rank, 1.0 / (1 + rank)) for rank in range(HITS)))
+
+    async def count(self) -> int:
+        """As on the card."""
+        return CARD.chunks
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+def _hit(number: int, score: float) -> EngineHit:
+    return EngineHit(
+        f"handbook/chapter-{number}.md#0", score, f"{number:016x}", f"Chapter {number}: a title of its own"
+    )
+
+
+class SimulatedTexts:
+    """The same paragraph for every chunk."""
+
+    def get(self, chunk_ids: Sequence[str]) -> list[ChunkText]:
+        """All of them."""
+        return [ChunkText(chunk_id=chunk_id, text=_TEXT, source=chunk_id.partition("#")[0]) for chunk_id in chunk_ids]
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class SimulatedEmbedder:
+    """One vector for every text, at no cost."""
+
+    model = MODEL.model
+    dimensions = MODEL.dimensions
+    languages: tuple[str, ...] | None = None
+
+    def embed_documents(self, texts: Sequence[str]) -> list[list[float]]:
+        """One vector per text."""
+        return [_VECTOR for _ in texts]
+
+    def embed_query(self, _text: str) -> list[float]:
+        """The one vector."""
+        return _VECTOR
+
+
+def simulated_workers(delay_s: float) -> ServiceFactory:
+    """The shipped workers on simulated engines."""
+
+    async def open_engine(_card: CorpusCard, wiring: Wiring) -> SearchEngine:
+        return SimulatedEngine(wiring.kind, delay_s)
+
+    async def open_texts(_card: CorpusCard) -> TextStore:
+        return SimulatedTexts()
+
+    def load_embedder(_spec: EmbedderSpec) -> Embedder:
+        return SimulatedEmbedder()
+
+    return build_with(
+        open_engine=open_engine, open_texts=open_texts, load_embedder=load_embedder, settings=WorkerSettings()
+    )

@@ -1,0 +1,116 @@
+"""Measures Fanfuse on this machine and prints Markdown tables. `python bench/run.py --help` lists what it measures.
+
+CPU per query and ratios within one run are what to compare: wall time depends on what else the machine does.
+"""
+
+import argparse
+import asyncio
+import os
+import platform
+import sys
+from collections.abc import Sequence
+
+from fanfuse_bench import reports, runs
+from fanfuse_bench.corpora import TENANT, real_questions, simulated_questions
+from fanfuse_bench.recording import record
+
+from fanfuse_contracts.query import SubmittedQuery
+
+
+def _load(options: argparse.Namespace, **fields: object) -> runs.Load:
+    pace = {"rate": options.rate} if "rate" in options else {"at_once": options.concurrency}
+    return runs.Load(options.queries, options.warm, pace, {"include_text": not options.no_text, **fields})
+
+
+async def flow(options: argparse.Namespace) -> list[runs.Run]:
+    """The whole flow in one process."""
+    done = []
+    if options.engines in ("simulated", "both"):
+        done.append(await _simulated(options))
+    if options.engines in ("embedded", "both"):
+        done.append(await _embedded(options))
+    return done
+
+
+async def _simulated(options: argparse.Namespace, name: str = "simulated") -> runs.Run:
+    runs.say(f"{options.queries} queries through the whole flow, engines of {options.delay_ms:g} ms")
+    async with runs.place() as where:
+        questions = await simulated_questions(where.operator)
+        return await runs.run_services(name, where, questions, str(options.delay_ms), _load(options))
+
+
+async def _embedded(options: argparse.Namespace) -> runs.Run:
+    async with runs.place() as where:
+        runs.say("indexing a real corpus")
+        questions = await real_questions(where.operator, where.data_dir)
+        runs.say(f"{options.queries} queries through the whole flow, {questions.corpus}: {questions.chunks} chunks")
+        return await runs.run_services(questions.corpus, where, questions, "embedded", _load(options))
+
+
+async def floor(options: argparse.Namespace) -> list[runs.Run]:
+    """The floor, and the flow beside it, with texts and without."""
+    load = runs.Load(options.queries, options.warm, {"at_once": options.concurrency}, {"include_text": False})
+    async with runs.place() as where:
+        questions = await simulated_questions(where.operator)
+        async with runs.services(where, str(options.delay_ms)):
+            first = next(iter(questions.queries(1, "recorded", include_text=False).values()))
+            recording = await record(where.server.url, TENANT, SubmittedQuery.model_validate(first))
+        path = where.folder / "recording.json"
+        recording.write(path)
+        runs.say(f"recorded: {recording.sizes()}")
+        runs.say(f"{options.queries} queries on plain nats-py")
+        low = await runs.run_floor(where, path, str(options.delay_ms), questions, load)
+    options.no_text = True
+    bare = await _simulated(options, "flow without texts")
+    options.no_text = False
+    return [low, bare, await _simulated(options, "whole flow")]
+
+
+def _add_common(parser: argparse.ArgumentParser, queries: int) -> None:
+    parser.add_argument("--queries", type=int, default=queries, help=f"how many are measured ({queries})")
+    parser.add_argument("--warm", type=int, default=100, help="how many are asked before (100)")
+    parser.add_argument("--delay-ms", type=float, default=2.0, help="time a simulated search takes (2)")
+    parser.add_argument("--no-text", action="store_true", help="ask for hits without their texts")
+    parser.add_argument("--functions", type=int, default=0, help="also list the functions that cost most")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parts = parser.add_subparsers(dest="part", metavar="flow | floor | rate | all")
+    flows = parts.add_parser("flow", help="latency, CPU per query and its shares, of the whole flow in one process")
+    _add_common(flows, 2_000)
+    flows.add_argument("--engines", choices=("simulated", "embedded", "both"), default="both")
+    flows.add_argument("--concurrency", type=int, default=32, help="queries in flight (32)")
+    floors = parts.add_parser("floor", help="the same messages on plain nats-py, and how far the flow is above that")
+    _add_common(floors, 2_000)
+    floors.add_argument("--concurrency", type=int, default=32, help="queries in flight (32)")
+    rates = parts.add_parser("rate", help="how long after its slowest lane an answer is stored, at a steady rate")
+    _add_common(rates, 400)
+    rates.add_argument("--rate", type=float, default=20.0, help="queries per second (20)")
+    return parser
+
+
+async def _measure(options: argparse.Namespace) -> str:
+    match options.part:
+        case "floor":
+            return reports.floor_report(await floor(options), options.functions)
+        case "rate":
+            return reports.rate_report(await _simulated(options), options.rate)
+        case _:
+            return reports.flow_report(await flow(options), options.functions)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Measure one part; without arguments every part with its defaults."""
+    everything: tuple[Sequence[str], ...] = (["flow"], ["floor"], ["rate"])
+    chosen = (arguments,) if arguments else everything
+    sys.stdout.write(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}\n")
+    for part in chosen:
+        options = _parser().parse_args(part or ["--help"])
+        sys.stdout.write(f"\n## {' '.join(part)}\n\n{asyncio.run(_measure(options))}\n")
+        sys.stdout.flush()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
