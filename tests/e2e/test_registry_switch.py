@@ -14,11 +14,10 @@ from fanfuse_all_in_one.operating import Operator, operator_on
 from fanfuse_all_in_one.stored_answers import remove_answers
 from fanfuse_contracts import flow, subjects
 from fanfuse_contracts.answer import Answer, AnswerHit, Coverage
-from fanfuse_contracts.chunks import Chunk
+from fanfuse_contracts.chunks import Chunk, content_hash
 from fanfuse_contracts.corpus import FieldType
 from fanfuse_contracts.enums import Stage, Status
 from fanfuse_contracts.health import Heartbeat
-from fanfuse_indexing.chunking import content_hash
 
 pytest_plugins = ["fanfuse_testing.nats"]
 
