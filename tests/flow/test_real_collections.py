@@ -134,7 +134,9 @@ async def test_every_query_is_fused_as_the_reference_does(
     answers, lanes = await ask_all(flow, collection)
 
     assert answers.keys() == {f"{collection.name}-{key}" for key in collection.queries}
-    gaps = Counter((r.lane, r.outcome, r.reason) for a in answers.values() for r in a.coverage.lanes if r.outcome in GAPS)
+    gaps = Counter(
+        (r.lane, r.outcome, r.reason) for a in answers.values() for r in a.coverage.lanes if r.outcome in GAPS
+    )
     assert gaps == {}
     assert {answer.status for answer in answers.values()} == {Status.COMPLETE}
     wrong = {key: found for key, answer in answers.items() if (found := differences(answer, lanes[key]))}

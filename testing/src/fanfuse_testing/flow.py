@@ -5,17 +5,17 @@ on the module's loop: `pytestmark = pytest.mark.asyncio(loop_scope="module")`.
 """
 
 import asyncio
-import hashlib
 import inspect
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 import pytest_asyncio
+import structlog
 from nats.aio.msg import Msg
 from opentelemetry.sdk.trace import SpanProcessor
 
@@ -25,34 +25,33 @@ from fanfuse_all_in_one.operating import Operator, operator_on
 from fanfuse_all_in_one.services import FACTORIES
 from fanfuse_client import Client
 from fanfuse_contracts import streams, subjects
-from fanfuse_contracts.chunks import Chunk
+from fanfuse_contracts.chunks import Chunk, content_hash
 from fanfuse_contracts.corpus import FieldType
 from fanfuse_contracts.enums import Stage
 from fanfuse_contracts.health import BackendState
 from fanfuse_contracts.query import Principal
 from fanfuse_runtime.compose import Process, compose
+from fanfuse_runtime.logs import configure_logs
 from fanfuse_runtime.server import NatsServer
 from fanfuse_runtime.service import ServiceFactory
 from fanfuse_runtime.settings import RuntimeSettings
 
-T = TypeVar("T")
 
-
-async def eventually(look: Callable[[], T | Awaitable[T]], within_s: float = 20.0, every_s: float = 0.02) -> T:
+async def eventually(look: Callable[[], Any], within_s: float = 20.0, every_s: float = 0.02) -> Any:
     """The first true thing that `look` (plain or async) returns; raises `TimeoutError`."""
     async with asyncio.timeout(within_s):
         while True:
             found = look()
-            seen: Any = await found if inspect.isawaitable(found) else found
-            if seen:
-                result: T = seen
-                return result
+            if inspect.isawaitable(found):
+                found = await found
+            if found:
+                return found
             await asyncio.sleep(every_s)
 
 
 def sample_chunk(chunk_id: str, text: str, **fields: Any) -> Chunk:
-    """A chunk whose title is its first words and whose hash is that of its text."""
-    stated = {"title": text[:40], "content_hash": hashlib.sha256(text.encode()).hexdigest()[:16]} | fields
+    """A chunk whose title is its first words and the hash of both."""
+    stated = {"title": text[:40], "content_hash": content_hash(text[:40], text)} | fields
     return Chunk(chunk_id=chunk_id, text=text, **stated)
 
 
@@ -134,6 +133,17 @@ class Flow(Deployment):
         return value
 
 
+@contextmanager
+def _logs_of_a_process() -> Iterator[None]:
+    """Logs as a service's process writes them, from warnings up; what was configured before is restored."""
+    before = structlog.get_config()
+    configure_logs("warning")
+    try:
+        yield
+    finally:
+        structlog.configure(**before)
+
+
 @asynccontextmanager
 async def running_flow(
     url: str,
@@ -145,11 +155,12 @@ async def running_flow(
     """All five services on a bus for the time of a block. `services` stand in for the shipped ones of their stage."""
     settings = RuntimeSettings(nats_url=url, data_dir=data_dir, ops_port=0, drain_timeout_s=3.0)
     factories = (FACTORIES | dict(services or {})).values()
-    async with (
-        compose(*factories, settings=settings, span_processor=span_processor) as process,
-        operator_on(url) as operator,
-    ):
-        yield Flow(url, data_dir, operator, process)
+    with _logs_of_a_process():
+        async with (
+            compose(*factories, settings=settings, span_processor=span_processor) as process,
+            operator_on(url) as operator,
+        ):
+            yield Flow(url, data_dir, operator, process)
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
