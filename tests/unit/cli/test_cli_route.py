@@ -4,6 +4,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fanfuse_cli.main import app
+from fanfuse_cli.options import stated_url
 from fanfuse_contracts.enums import Kind, Shape
 from fanfuse_contracts.plan import DecideReply
 
@@ -82,3 +83,20 @@ def test_usage_and_configuration_errors_are_one_plain_line_and_exit_code_2(argum
     assert says in shown.stderr
     assert "Traceback" not in shown.output
     assert not (tmp_path / ".fanfuse").exists()
+
+
+@pytest.mark.parametrize(("variable", "stated"), [("", None), ("nats://there:4222", "nats://there:4222")])
+def test_a_blank_variable_counts_as_not_stated_and_an_option_wins(variable, stated, monkeypatch):
+    """CFG-02: option > environment > default."""
+    monkeypatch.setenv("NATS_URL", variable)
+
+    assert stated_url(None) == stated
+    assert stated_url("nats://here:4222") == "nats://here:4222"
+
+
+def test_a_wrong_variable_is_one_plain_line(monkeypatch, tmp_path):
+    shown = RUN.invoke(app, ["up", "--data", str(tmp_path)], env={"NATS_URL": "", "FANFUSE_DRAIN_TIMEOUT_S": "soon"})
+
+    assert shown.exit_code == 2
+    assert "DRAIN_TIMEOUT_S" in shown.stderr.upper()
+    assert "Traceback" not in shown.output

@@ -85,6 +85,15 @@ async def test_a_used_query_id_gives_the_stored_answer_and_runs_nothing(client):
     assert [query_id for query_id, _, _ in SEEN] == ["q1"]
 
 
+async def test_the_same_text_asked_twice_is_two_queries(client):
+    """NAT-07: a message id is never made from the text."""
+    await asyncio.gather(client.ask("hello"), client.ask("hello"))
+    await client.ask("hello")
+
+    assert [query.text for _, query, _ in SEEN] == ["hello"] * 3
+    assert len({query_id for query_id, _, _ in SEEN}) == 3
+
+
 async def test_a_duplicate_of_a_running_query_waits_for_the_same_answer(client):
     first, second = await asyncio.gather(client.ask("sleep 0.3", query_id="q1"), client.ask("sleep 0.3", query_id="q1"))
 
