@@ -9,7 +9,7 @@ from typing import Final
 
 from fanfuse_all_in_one.failures import ConflictError, NotAppliedError
 from fanfuse_all_in_one.operating import Operator, Registered
-from fanfuse_backend_workers.generations import CorpusName, remove_unused
+from fanfuse_backend_workers.generations import CorpusName, GenerationError, remove_unused
 from fanfuse_contracts import limits
 from fanfuse_contracts.corpus import CorpusCard
 
@@ -23,18 +23,25 @@ async def switch_to(operator: Operator, data_dir: Path, card: CorpusCard, before
     try:
         revision = await operator.put_card(card, before.revision)
     except ConflictError:
-        live = (await operator.card(card.tenant, card.corpus)).card
-        remove_unused(data_dir, name, [live.generation] if live is not None and live.generation else [])
+        _clean(data_dir, name, (await operator.card(card.tenant, card.corpus)).card)
         raise
     await wait_applied(operator, revision)
-    return remove_unused(data_dir, name, [card.generation] if card.generation else [])
+    return _clean(data_dir, name, card)
 
 
 async def take_out(operator: Operator, data_dir: Path, card: CorpusCard, before: Registered) -> tuple[str, ...]:
     """Take a corpus out of the registry and remove its files. Raises `ConflictError`, `NotAppliedError`."""
     revision = await operator.delete_card(card.tenant, card.corpus, before.revision)
     await wait_applied(operator, revision)
-    return remove_unused(data_dir, CorpusName(card.tenant, card.corpus), ())
+    return _clean(data_dir, CorpusName(card.tenant, card.corpus), None)
+
+
+def _clean(data_dir: Path, name: CorpusName, live: CorpusCard | None) -> tuple[str, ...]:
+    keep = [live.generation] if live is not None and live.generation else []
+    try:
+        return remove_unused(data_dir, name, keep)
+    except GenerationError:
+        return ()  # the next index run of this corpus has begun already, and cleans up at its own end
 
 
 async def wait_applied(operator: Operator, revision: int) -> None:

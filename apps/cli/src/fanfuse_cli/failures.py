@@ -12,7 +12,7 @@ import typer
 from pydantic import ValidationError
 
 from fanfuse_all_in_one.databus import BusUnavailableError
-from fanfuse_all_in_one.failures import OperatorError
+from fanfuse_all_in_one.failures import ConflictError, NotAppliedError, OperatorError
 from fanfuse_client import AnswerTimeout, ClientError, Overloaded, Unavailable
 from fanfuse_client.queries import explain
 from fanfuse_contracts.tokens import InvalidTokenError
@@ -25,7 +25,7 @@ FAILED: Final = 1
 USAGE: Final = 2
 INTERRUPTED: Final = 130
 
-_FAILED = (AnswerTimeout, Overloaded, Unavailable)
+_FAILED = (AnswerTimeout, ConflictError, NotAppliedError, Overloaded, Unavailable)
 _USAGE = (
     BusUnavailableError,
     ClientError,
