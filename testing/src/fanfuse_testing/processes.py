@@ -65,7 +65,7 @@ class ServiceProcess:
 
     async def get(self, path: str) -> tuple[int, str]:
         """Status and body of a page of its operators' endpoint; status 0 while nothing listens."""
-        return await asyncio.to_thread(_get, f"http://127.0.0.1:{self.port}{path}")
+        return await get_page(self.port, path)
 
     async def is_ready(self) -> bool:
         """True if it may get work; raises `ProcessFailedError` when it has ended."""
@@ -89,6 +89,11 @@ class ServiceProcess:
 def _die_with_parent() -> None:
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+async def get_page(port: int, path: str) -> tuple[int, str]:
+    """Status and body of a page of an operators' endpoint on this machine; status 0 while nothing listens."""
+    return await asyncio.to_thread(_get, f"http://127.0.0.1:{port}{path}")
 
 
 def _get(url: str) -> tuple[int, str]:

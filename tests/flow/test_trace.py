@@ -1,0 +1,217 @@
+"""One trace per query through every hop: the expected edges are data, and real traces are walked to prove each."""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from secrets import token_hex
+
+import nats
+import pytest
+import pytest_asyncio
+from nats.aio.client import Client as NatsClient
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import SpanContext, format_span_id, format_trace_id
+
+from fanfuse_contracts import headers, streams, subjects
+from fanfuse_contracts.answer import Answer
+from fanfuse_contracts.enums import Status
+from fanfuse_contracts.query import Principal, SubmittedQuery
+from fanfuse_runtime.server import NatsServer
+from fanfuse_runtime.setup import ensure_topology
+from fanfuse_testing.flow import Flow, eventually, running_flow
+from tests.flow.library import FIELDS, QUESTION, SEEDS, library
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+TENANT = "acme"
+CALLER = "caller"
+SUBMITTED, CLASSIFIED = "classifier on_query_submitted", "corpus-router on_query_classified"
+ROUTE, PLANNED = "corpus.route", "fuser on_query_planned"
+RETRIEVE, CHUNKS = "backend-workers on_retrieve", "backend-workers on_chunks_get"
+EDGES = {
+    SUBMITTED: CALLER,
+    CLASSIFIED: SUBMITTED,
+    ROUTE: CLASSIFIED,
+    RETRIEVE: ROUTE,
+    PLANNED: ROUTE,
+    CHUNKS: PLANNED,
+}
+"""Span → the span it hangs under."""
+TIMES = dict.fromkeys(EDGES, 1) | {RETRIEVE: 3}
+"""How often each span stands in the trace of a query with three lanes in one corpus."""
+BODY = SubmittedQuery(text=QUESTION, graph_seeds=SEEDS, principal=Principal(id="tester"), budget_ms=20_000).to_json()
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    flow: Flow
+    exporter: InMemorySpanExporter
+    caller: NatsClient
+
+    async def ask(self, query_id: str, traceparent: str | None) -> Answer:
+        """A query from a caller without our client."""
+        listening = await self.caller.subscribe(subjects.query_answered(TENANT, query_id), max_msgs=1)
+        await self.caller.flush()
+        carried = {} if traceparent is None else {headers.TRACEPARENT: traceparent}
+        await self.caller.publish(subjects.query_submitted(TENANT, query_id), BODY, headers=carried or None)
+        return Answer.from_json((await listening.next_msg(timeout=30)).data)
+
+    async def spans(self, wanted: int) -> list[ReadableSpan]:
+        """The next `wanted` finished spans; there must be no more."""
+        await eventually(lambda: len(self.exporter.get_finished_spans()) >= wanted)
+        await asyncio.sleep(0.1)
+        spans = list(self.exporter.get_finished_spans())
+        self.exporter.clear()
+        assert len(spans) == wanted, Counter(span.name for span in spans)
+        return spans
+
+
+@asynccontextmanager
+async def running_traced(server: NatsServer, exporter: InMemorySpanExporter, data_dir: Path) -> AsyncIterator[Traced]:
+    processor = SimpleSpanProcessor(exporter)
+    async with running_flow(server.url, data_dir, span_processor=processor) as flow:
+        caller = await nats.connect(server.url)
+        await flow.index(TENANT, "docs", library(), FIELDS)
+        yield Traced(flow, exporter, caller)
+        await caller.close()
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def running(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Traced]:
+    folder = tmp_path_factory.mktemp("traced")
+    with NatsServer(folder / "nats") as server:
+        async with running_traced(server, InMemorySpanExporter(), folder / "data") as traced:
+            yield traced
+
+
+@pytest.fixture
+def traced(running: Traced) -> Traced:
+    running.exporter.clear()
+    return running
+
+
+def context(span: ReadableSpan) -> SpanContext:
+    found = span.get_span_context()
+    assert found is not None
+    return found
+
+
+def edges(spans: Iterable[ReadableSpan], root: str) -> Counter[tuple[str, str]]:
+    """(parent, span) by name; a parent outside is `CALLER` if it has the id `root`."""
+    spans = list(spans)
+    names = {context(span).span_id: span.name for span in spans}
+    found: Counter[tuple[str, str]] = Counter()
+    for span in spans:
+        parent = span.parent
+        outside = "nothing" if parent is None else CALLER if format_span_id(parent.span_id) == root else "unknown"
+        found[names.get(parent.span_id, outside) if parent else outside, span.name] += 1
+    return found
+
+
+def expected(caller: str = CALLER) -> Counter[tuple[str, str]]:
+    return Counter({(caller if p == CALLER else p, name): TIMES[name] for name, p in EDGES.items()})
+
+
+PER_QUERY = sum(TIMES.values())
+
+
+async def test_the_trace_of_a_query_has_the_expected_edges(traced: Traced) -> None:
+    """OBS-05: every span is reachable from the caller's."""
+    trace_id, span_id = token_hex(16), token_hex(8)
+    answer = await traced.ask("one", f"00-{trace_id}-{span_id}-01")
+    assert answer.status is Status.COMPLETE
+    spans = await traced.spans(PER_QUERY)
+    assert {format_trace_id(context(span).trace_id) for span in spans} == {trace_id}
+    assert edges(spans, span_id) == expected()
+
+
+async def test_fifty_queries_at_once_never_mix(traced: Traced, caplog: pytest.LogCaptureFixture) -> None:
+    """OBS-05: no parent in another trace, no context detached in another task."""
+    parents = {token_hex(16): token_hex(8) for _ in range(50)}
+    with caplog.at_level(logging.WARNING):
+        asked = (traced.ask(f"many-{trace}", f"00-{trace}-{span}-01") for trace, span in parents.items())
+        answers = await asyncio.gather(*asked)
+        spans = await traced.spans(50 * PER_QUERY)
+    assert {answer.status for answer in answers} == {Status.COMPLETE}
+    by_trace: dict[str, list[ReadableSpan]] = {}
+    for span in spans:
+        by_trace.setdefault(format_trace_id(context(span).trace_id), []).append(span)
+    assert by_trace.keys() == parents.keys()
+    for trace, found in by_trace.items():
+        assert edges(found, parents[trace]) == expected()
+    assert [record for record in caplog.records if record.name.startswith("opentelemetry")] == []
+
+
+@pytest.mark.parametrize(
+    "traceparent",
+    [
+        None,
+        "",
+        "garbage",
+        "00-zz-yy-01",
+        f"00-{'0' * 32}-{'0' * 16}-01",
+        f"00-{'a' * 32}-01",
+        f"ff-{'a' * 32}-{'b' * 16}-01",
+    ],
+)
+async def test_a_missing_or_malformed_header_starts_a_new_trace(traced: Traced, traceparent: str | None) -> None:
+    """OBS-05: never a failure."""
+    answer = await traced.ask(f"root-{token_hex(4)}", traceparent)
+    assert answer.status is Status.COMPLETE
+    spans = await traced.spans(PER_QUERY)
+    assert len({context(span).trace_id for span in spans}) == 1
+    assert edges(spans, "") == expected("nothing")
+
+
+async def test_the_client_hands_on_the_span_of_its_application(traced: Traced) -> None:
+    tracer = TracerProvider().get_tracer("application")
+    async with traced.flow.client(TENANT) as client:
+        with tracer.start_as_current_span("request") as request:
+            await client.ask(QUESTION, graph_seeds=SEEDS)
+        own = request.get_span_context()
+        spans = await traced.spans(PER_QUERY)
+        assert edges(spans, format_span_id(own.span_id)) == expected()
+        with tracer.start_as_current_span("request") as request:
+            await client.decide(QUESTION)
+        spans = await traced.spans(2)
+    assert edges(spans, format_span_id(request.get_span_context().span_id)) == Counter(
+        {
+            (CALLER, "classifier on_query_decide"): 1,
+            ("classifier on_query_decide", "corpus-router on_route_decide"): 1,
+        }
+    )
+
+
+async def test_no_span_holds_an_id_or_a_text(traced: Traced) -> None:
+    await traced.ask("secret-id", None)
+    for span in await traced.spans(PER_QUERY):
+        told = f"{span.name} {dict(span.attributes or {})} {span.events}"
+        for word in ("secret-id", TENANT, "tester", *QUESTION.split()[-2:]):
+            assert word not in told
+
+
+async def test_a_redelivery_is_an_attribute_of_its_span(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """OBS-05: a message taken by a process that died is seen to be the second delivery."""
+    folder = tmp_path_factory.mktemp("redelivered")
+    with NatsServer(folder / "nats") as server:
+        dying = await nats.connect(server.url)
+        await ensure_topology(dying.jetstream())
+        async with running_traced(server, InMemorySpanExporter(), folder / "data"):
+            pass  # the corpus is indexed, nobody serves it
+        consumer = streams.CLASSIFIER_CONSUMER
+        await dying.publish(subjects.query_submitted(TENANT, "taken"), BODY)
+        taken = await (await dying.jetstream().pull_subscribe_bind(consumer.durable, consumer.stream)).fetch(1)
+        assert len(taken) == 1
+        await dying.close()
+        exporter = InMemorySpanExporter()
+        async with running_traced(server, exporter, folder / "data") as traced:
+            spans = {span.name: span for span in await traced.spans(PER_QUERY)}
+    key = "messaging.nats.deliveries"
+    assert (spans[SUBMITTED].attributes or {})[key] == 2
+    assert (spans[CLASSIFIED].attributes or {})[key] == 1
