@@ -1,5 +1,6 @@
 """The unit that is indexed and retrieved: what loading and chunking produce and every index is built from."""
 
+import hashlib
 from typing import Annotated
 
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr
@@ -9,6 +10,11 @@ from fanfuse_contracts.base import FiniteFloat, Model
 from fanfuse_contracts.retrieval import ChunkId
 
 MetadataValue = StrictBool | StrictInt | StrictFloat | StrictStr | tuple[StrictStr, ...]
+
+
+def content_hash(title: str, text: str) -> str:
+    """16 hex digits over what a person reads: equal content in two corpora has one hash."""
+    return hashlib.sha256(f"{title}\n{text}".encode()).hexdigest()[:16]
 
 
 class Triple(Model):

@@ -57,16 +57,16 @@ PLANNED: Final = Channel(
     streams.QUERIES.name, what="The plan: which lanes to join, with which weights.",
 )  # fmt: skip
 RETRIEVE: Final = Channel(
-    "retrieve", subjects.RETRIEVE, plan.RetrieveCommand, Delivery.WORK_QUEUE, (_R,), (_W,),
-    streams.RETRIEVE.name, what="Fetch one ranked list; one durable consumer per pool of workers.",
+    "retrieve", subjects.RETRIEVE, plan.RetrieveCommand, Delivery.WORK_QUEUE, (_R, _H), (_W,),
+    streams.RETRIEVE.name, what="Fetch one ranked list; one durable consumer per pool of workers (health: its probes).",
 )  # fmt: skip
 RETRIEVED: Final = Channel(
     "retrieved", subjects.RETRIEVED, retrieval.LaneReply, Delivery.STORED, (_W, _H), (_F,),
     streams.RETRIEVED.name, what="Hits or a typed failure of one lane (health: for a command whose worker died).",
 )  # fmt: skip
 LIVE_RETRIEVED: Final = Channel(
-    "live_retrieved", subjects.LIVE_RETRIEVED, retrieval.LaneReply, Delivery.REPUBLISHED, (SERVER,), (_F,),
-    streams.RETRIEVED.name, what="The same reply, heard by the fuser that holds the plan.",
+    "live_retrieved", subjects.LIVE_RETRIEVED, retrieval.LaneReply, Delivery.REPUBLISHED, (SERVER,), (_F, _H),
+    streams.RETRIEVED.name, what="The same reply, heard by the fuser that holds the plan (health: its probes').",
 )  # fmt: skip
 FUSED: Final = Channel(
     "query_fused", subjects.QUERY_FUSED, answer.Answer, Delivery.STORED, (_F, _C, _R, _H), (),
@@ -93,7 +93,7 @@ CHUNKS: Final = Channel(
     reply=retrieval.ChunksReply, what="Texts of the winners, from any worker that stores them.",
 )  # fmt: skip
 OUTCOME: Final = Channel(
-    "backend_outcome", subjects.BACKEND_OUTCOME, health.BackendOutcome, Delivery.STORED, (_W, _F, _H), (_H,),
+    "backend_outcome", subjects.BACKEND_OUTCOME, health.BackendOutcome, Delivery.STORED, (_W, _F), (_H,),
     streams.OUTCOMES.name, what="Failures all, successes sampled with their weight.",
 )  # fmt: skip
 HEARTBEAT: Final = Channel(

@@ -1,12 +1,17 @@
 """What health speaks of: outcomes of calls, the state of a backend, and heartbeats."""
 
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import Field
 
 from fanfuse_contracts.base import Event, Model
 from fanfuse_contracts.enums import BackendHealth, FailureKind, Kind, Stage
 from fanfuse_contracts.tokens import Token
+
+PROBE_LANE: Final = "probe"
+"""Lane of a probe: a command of the health service itself, whose outcome health judges from the reply."""
+PROBE_PREFIX: Final = "probe-"
+"""What a probe's query id begins with."""
 
 
 class BackendOutcome(Event):

@@ -1,6 +1,6 @@
 """Turns source documents into chunks and entities; knows no engine and no bus, and writes nothing."""
 
-from fanfuse_indexing.chunking import chunks_of, content_hash
+from fanfuse_indexing.chunking import chunks_of
 from fanfuse_indexing.entities import Gazetteer, extract_entities
 from fanfuse_indexing.loading import Loading
 from fanfuse_indexing.report import Code, LoadReport, Notice, Skipped
@@ -15,6 +15,5 @@ __all__ = [
     "Skipped",
     "VectorsError",
     "chunks_of",
-    "content_hash",
     "extract_entities",
 ]

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
-from fanfuse_contracts.chunks import Chunk
+from fanfuse_contracts.chunks import Chunk, content_hash
 from fanfuse_contracts.limits import MAX_TITLE_CHARS
 from fanfuse_indexing import limits
 from fanfuse_indexing.documents import Document, Piece
@@ -27,11 +27,6 @@ _GAPS = re.compile(r"[\s_-]+")
 _SOURCE_ROOT = "src"
 SYMBOL_KIND = "symbol_kind"
 """Metadata of a chunk that was cut from a Python symbol: `module`, `class`, `function` or `method`."""
-
-
-def content_hash(title: str, text: str) -> str:
-    """16 hex digits of SHA-256 over title, newline, text in UTF-8: equal wherever the content is equal."""
-    return hashlib.sha256(f"{title}\n{text}".encode()).hexdigest()[:16]
 
 
 def chunks_of(document: Document, gazetteer: Gazetteer | None = None) -> Iterator[Chunk]:

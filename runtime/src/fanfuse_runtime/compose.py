@@ -36,6 +36,7 @@ from fanfuse_runtime.telemetry import build_tracer_provider, shut_down
 _log = get_logger("process")
 _RECONNECT_WAIT_S = 0.2
 _SETUP_TRIES = 50
+_ERROR_LOG_EVERY_S = 5.0
 
 
 class Process:
@@ -49,6 +50,7 @@ class Process:
         self.ready = False
         self.ops: OpsEndpoint | None = None
         self._span_processor = span_processor
+        self._next_error_log = 0.0
         self._tasks: list[asyncio.Task[None]] = []
         self._reconnects: set[asyncio.Task[None]] = set()
         self._broker = self._build_broker()
@@ -76,7 +78,10 @@ class Process:
     async def _on_error(self, error: Exception) -> None:
         if isinstance(error, SlowConsumerError):
             self.metrics.inc(metrics.SLOW_CONSUMER_TOTAL)
-        _log.warning("bus.error", error=str(error) or type(error).__name__)
+        # While the broker is away every attempt fails, five times a second: one line in five seconds is enough.
+        if time.monotonic() >= self._next_error_log:
+            self._next_error_log = time.monotonic() + _ERROR_LOG_EVERY_S
+            _log.warning("bus.error", error=str(error) or type(error).__name__)
 
     async def _on_disconnect(self) -> None:
         _log.warning("bus.disconnected")

@@ -14,6 +14,10 @@ import structlog
 from opentelemetry import trace
 
 
+class LogLevelError(ValueError):
+    """FANFUSE_LOG_LEVEL names no level."""
+
+
 class MessageIds(NamedTuple):
     """Which query a task is working for."""
 
@@ -39,7 +43,7 @@ def configure_logs(level: str) -> None:
     """Set up the process's logs once, at its start. `level`: debug, info, warning or error."""
     number = logging.getLevelNamesMapping().get(level.upper())
     if number is None:
-        raise ValueError(f"log level {level!r} is not one of debug, info, warning, error")
+        raise LogLevelError(f"log level {level!r} is not one of debug, info, warning, error")
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,

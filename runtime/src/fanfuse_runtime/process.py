@@ -7,10 +7,13 @@ import asyncio
 import signal
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
+
+from pydantic import ValidationError
 
 from fanfuse_runtime.compose import compose
 from fanfuse_runtime.configfile import ConfigError
-from fanfuse_runtime.logs import configure_logs
+from fanfuse_runtime.logs import LogLevelError, configure_logs
 from fanfuse_runtime.service import ServiceFactory
 from fanfuse_runtime.settings import RuntimeSettings
 from fanfuse_runtime.setup import SetupMismatchError
@@ -28,9 +31,17 @@ async def serve(factories: Sequence[ServiceFactory], settings: RuntimeSettings) 
 
 def main(*factories: ServiceFactory) -> None:
     """Run these services as this process; exits 2 with a plain message where the configuration is at fault."""
-    settings = RuntimeSettings()
-    configure_logs(settings.log_level)
     try:
+        settings = RuntimeSettings()
+        configure_logs(settings.log_level)
         asyncio.run(serve(factories, settings))
-    except (ConfigError, SetupMismatchError) as error:
-        sys.exit(f"fanfuse: {error}")
+    except ValidationError as error:
+        faults = (f"{'.'.join(map(str, row['loc']))}: {row['msg']}" for row in error.errors())
+        _refuse(f"{error.title}: {'; '.join(faults)}")
+    except (ConfigError, SetupMismatchError, LogLevelError) as error:
+        _refuse(str(error))
+
+
+def _refuse(reason: str) -> NoReturn:
+    sys.stderr.write(f"fanfuse: {reason}\n")
+    sys.exit(2)

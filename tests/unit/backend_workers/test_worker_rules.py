@@ -4,7 +4,6 @@ import pytest
 from pydantic import ValidationError
 
 from fanfuse_backend_workers.domain.budget import FAIR_CALL_MS, time_for_search_ms
-from fanfuse_backend_workers.domain.cancelled import MAX_REMEMBERED, REMEMBERED_S, Cancelled
 from fanfuse_backend_workers.domain.outcomes import OutcomeSampler, Row, is_backend_fault
 from fanfuse_backend_workers.domain.pools import Pool, parse_pools
 from fanfuse_backend_workers.domain.texts import texts_reply
@@ -12,6 +11,7 @@ from fanfuse_backend_workers.settings import WorkerSettings
 from fanfuse_contracts import limits
 from fanfuse_contracts.enums import FailureKind, Kind
 from fanfuse_contracts.retrieval import ChunkText, Failure
+from fanfuse_runtime.cancelled import MAX_REMEMBERED, REMEMBERED_S, Cancelled
 
 DOWN = Failure(kind=FailureKind.UNAVAILABLE, message="down")
 BACKEND = (Kind.VECTOR, "main")

@@ -5,9 +5,9 @@ import asyncio
 import pytest
 
 from fanfuse_contracts.enums import Kind, RejectionCode, Status
-from fanfuse_fuser.domain.cancelled import MAX_REMEMBERED, Cancelled
 from fanfuse_fuser.fuser import Fuser
 from fanfuse_fuser.joining import World
+from fanfuse_runtime.cancelled import MAX_REMEMBERED, Cancelled
 from fanfuse_runtime.metrics import Metrics
 from tests.unit.fuser.fuser_builders import (
     QUERY,

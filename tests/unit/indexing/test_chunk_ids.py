@@ -5,7 +5,8 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fanfuse_indexing.chunking import chunks_of, content_hash, cut_title, module_name, slug
+from fanfuse_contracts.chunks import content_hash
+from fanfuse_indexing.chunking import chunks_of, cut_title, module_name, slug
 from fanfuse_indexing.documents import Document
 from fanfuse_indexing.formats import Format
 from fanfuse_indexing.reading import document_id_of

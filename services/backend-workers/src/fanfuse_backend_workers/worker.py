@@ -13,7 +13,6 @@ from typing import Protocol
 from fanfuse_backend_workers.admission import Admission
 from fanfuse_backend_workers.catalog import Catalog, EngineKey
 from fanfuse_backend_workers.domain.budget import time_for_search_ms
-from fanfuse_backend_workers.domain.cancelled import Cancelled
 from fanfuse_backend_workers.domain.outcomes import is_backend_fault
 from fanfuse_backend_workers.domain.replies import address_of, answered, failed
 from fanfuse_backend_workers.domain.requests import build_request, check_dimensions, check_subject, embedder_for_text
@@ -23,6 +22,7 @@ from fanfuse_contracts.corpus import CorpusCard
 from fanfuse_contracts.enums import FailureKind, Kind
 from fanfuse_contracts.plan import RetrieveCommand
 from fanfuse_contracts.retrieval import LaneReply
+from fanfuse_runtime.cancelled import Cancelled
 from fanfuse_runtime.logs import get_logger
 
 _log = get_logger("backend-workers")

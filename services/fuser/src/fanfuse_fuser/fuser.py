@@ -12,10 +12,10 @@ from fanfuse_contracts import metrics
 from fanfuse_contracts.answer import Answer
 from fanfuse_contracts.enums import Stage
 from fanfuse_contracts.plan import QueryPlanned
-from fanfuse_fuser.domain.cancelled import Cancelled, QueryKey
 from fanfuse_fuser.domain.page import fit
 from fanfuse_fuser.joining import PlanRun, World
 from fanfuse_fuser.ports import Answers, Outcomes
+from fanfuse_runtime.cancelled import Cancelled, QueryKey
 from fanfuse_runtime.logs import get_logger
 from fanfuse_runtime.metrics import Metrics
 

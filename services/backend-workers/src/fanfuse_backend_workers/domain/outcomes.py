@@ -6,17 +6,14 @@ of failures health sees is the true one. Request faults, expired budgets and a w
 """
 
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from fanfuse_backend_workers.domain.budget import FAIR_CALL_MS
 from fanfuse_contracts import limits
 from fanfuse_contracts.enums import FailureKind, Kind
+from fanfuse_contracts.health import PROBE_LANE, PROBE_PREFIX
 from fanfuse_contracts.plan import RetrieveCommand
 from fanfuse_contracts.retrieval import Failure
-
-PROBE_PREFIX: Final = "probe-"
-PROBE_LANE: Final = "probe"
-"""Query id prefix and lane of health's own commands: it judges their replies itself."""
 
 Backend = tuple[Kind, str]
 

@@ -8,6 +8,7 @@ from nats.errors import Error as NatsError
 from pydantic import ValidationError
 
 from fanfuse_contracts import flow, streams, subjects
+from fanfuse_contracts.health import PROBE_PREFIX
 from fanfuse_contracts.plan import RetrieveCommand
 from fanfuse_contracts.retrieval import LaneReply
 from fanfuse_health.domain import probe
@@ -28,7 +29,7 @@ class BusProber:
 
     async def probe(self, target: Target, number: int) -> Verdict:
         """One command and its reply, or what kept it away."""
-        query_id = f"probe-{self._bus.instance}-{number}"
+        query_id = f"{PROBE_PREFIX}{self._bus.instance}-{number}"
         command = probe.build_command(target, query_id, self._bus.now_ns(), self._budget_ms)
         try:
             reply = await self._ask(target, command)

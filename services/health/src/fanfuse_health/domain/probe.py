@@ -10,10 +10,10 @@ from typing import Final, NamedTuple
 from fanfuse_contracts.corpus import CorpusCard, Wiring
 from fanfuse_contracts.enums import FailureKind, Kind
 from fanfuse_contracts.filters import digest
+from fanfuse_contracts.health import PROBE_LANE
 from fanfuse_contracts.plan import RetrieveCommand
 from fanfuse_contracts.retrieval import LaneReply
 
-LANE: Final = "probe"
 TEXT: Final = "health probe"
 SEED: Final = "health probe"
 """Resolves to no entity: an empty reply proves the engine as well as a full one."""
@@ -65,7 +65,7 @@ def build_command(target: Target, query_id: str, now_ns: int, budget_ms: int) ->
     return RetrieveCommand(
         tenant=card.tenant,
         query_id=query_id,
-        lane=LANE,
+        lane=PROBE_LANE,
         corpus=card.corpus,
         kind=wiring.kind,
         backend=wiring.backend,

@@ -1,4 +1,4 @@
-"""Queries whose caller no longer waits, remembered for as long as a command of theirs may still come.
+"""Queries whose caller no longer waits, remembered for as long as work of theirs may still come.
 
 In: cancellations with their moment, in seconds of any steady clock. Out: yes or no. Bounded in time and number.
 """
