@@ -9,8 +9,8 @@ from importlib.metadata import PackageMetadata
 from itertools import chain, islice, zip_longest
 from typing import Final
 
-from fanfuse_contracts.chunks import Chunk, MetadataValue, Triple
-from fanfuse_indexing.chunking import chunks_of, content_hash, cut_title
+from fanfuse_contracts.chunks import Chunk, MetadataValue, Triple, content_hash
+from fanfuse_indexing.chunking import chunks_of, cut_title
 from fanfuse_indexing.decoding import clean, plain_newlines
 from fanfuse_indexing.documents import Document
 from fanfuse_indexing.formats import Format

@@ -11,8 +11,8 @@ from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Final
 
-from fanfuse_contracts.chunks import Chunk, Triple
-from fanfuse_indexing.chunking import content_hash, cut_title
+from fanfuse_contracts.chunks import Chunk, Triple, content_hash
+from fanfuse_indexing.chunking import cut_title
 from fanfuse_indexing.python_source import Symbol, SymbolKind, parse_python, symbols_of
 from fanfuse_indexing.splitting import split_text
 
