@@ -15,6 +15,7 @@ from fanfuse_contracts.enums import FailureKind, Kind, RejectionCode, Stage, Sta
 from fanfuse_contracts.health import BackendOutcome, Heartbeat, ServedPool
 from fanfuse_contracts.plan import QueryPlanned
 from fanfuse_contracts.retrieval import ChunksReply, ChunksRequest, ChunkText, LaneReply
+from fanfuse_fuser.adapters.texts import patience
 from fanfuse_fuser.service import build
 from fanfuse_runtime.compose import Process, compose
 from fanfuse_runtime.server import NatsServer
@@ -146,6 +147,33 @@ async def test_nobody_stores_texts(around: Surroundings):
     answer = await around.answer("q1")
     assert (answer.status, answer.missing_texts) == (Status.COMPLETE, ("b", "a"))
     assert answer.elapsed_ms < 1_000.0
+
+
+async def test_a_request_for_texts_lost_with_its_worker_is_asked_again(around: Surroundings):
+    """Whoever took the first request died with it: the answer has its texts long before the budget is over."""
+    taken: list[bytes] = []
+
+    async def die(msg) -> None:
+        taken.append(msg.data)
+        await dying.unsubscribe()
+        await around.serve_texts()
+
+    dying = await around.nc.subscribe(subjects.chunks_get(TENANT, "docs"), cb=die)
+    await around.nc.flush()
+    await around.replies("q1", *BOTH)
+    await around.plan("q1", budget_ms=20_000)
+    answer = await around.answer("q1")
+    assert [hit.text for hit in answer.hits] == ["text b", "text a"]
+    assert answer.missing_texts == ()
+    assert (len(taken), len(around.asked_for_texts)) == (1, 1)
+    assert answer.elapsed_ms < 10_000
+
+
+def test_patience_is_the_whole_timeout():
+    for timeout_s in (0.01, 0.25, 0.6, 2.0, 30.0):
+        waits = list(patience(timeout_s))
+        assert sum(waits) == pytest.approx(timeout_s)
+        assert max(waits) == waits[-1]
 
 
 async def test_a_query_id_used_twice_hears_the_first_answer_again(around: Surroundings):
