@@ -1,6 +1,9 @@
 """`fanfuse route` and the options of the other commands, without a bus."""
 
+from collections.abc import Iterator
+
 import pytest
+import structlog
 from typer.testing import CliRunner
 
 from fanfuse_cli.main import app
@@ -9,6 +12,13 @@ from fanfuse_contracts.enums import Kind, Shape
 from fanfuse_contracts.plan import DecideReply
 
 RUN = CliRunner()
+
+
+@pytest.fixture(autouse=True)
+def _logs_of_other_tests_stay_theirs() -> Iterator[None]:
+    """`up` sets up the process's logs, here on a stream that ends with the call."""
+    yield
+    structlog.reset_defaults()
 
 
 def invoke(*arguments: str):
