@@ -51,6 +51,11 @@ class OpsEndpoint:
         return Response(self._metrics.exposition(), media_type=CONTENT_TYPE_LATEST)
 
     @property
+    def is_listening(self) -> bool:
+        """True once the port is open."""
+        return self._server.started
+
+    @property
     def port(self) -> int:
         """The port it listens on."""
         port: int = self._server.servers[0].sockets[0].getsockname()[1]

@@ -2,7 +2,7 @@
 
 It asks the server for exactly as many messages as it has free slots, so nothing waits unhandled while its
 acknowledgement clock runs; it reports progress for everything it holds; it asks again at once after a reconnect.
-FastStream declares the subscriber; this loop replaces its fetching (see docs/adr/0002-faststream-declares-own-loop-fetches.md).
+FastStream declares the subscriber; this loop replaces its fetching (ADR 0002).
 """
 
 import asyncio

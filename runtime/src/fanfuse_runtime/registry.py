@@ -99,13 +99,16 @@ class BucketView(Generic[M]):
     async def _next(self, watcher: KeyValue.KeyWatcher, bucket: KeyValue) -> object:
         update = asyncio.ensure_future(watcher._updates.get())
         again = asyncio.ensure_future(self._again.wait())
-        done, _ = await asyncio.wait(
-            (update, again), timeout=limits.KV_REREAD_EVERY_S, return_when=asyncio.FIRST_COMPLETED
-        )
-        again.cancel()
+        try:
+            done, _ = await asyncio.wait(
+                (update, again), timeout=limits.KV_REREAD_EVERY_S, return_when=asyncio.FIRST_COMPLETED
+            )
+        finally:
+            again.cancel()
+            if not update.done():
+                update.cancel()
         if update in done:
             return update.result()
-        update.cancel()
         if not done and (await bucket.status()).stream_info.state.last_seq > self.revision:
             self._again.set()
         return _IDLE

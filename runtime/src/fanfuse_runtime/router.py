@@ -18,6 +18,7 @@ from fanfuse_contracts.enums import RejectionCode, Stage
 from fanfuse_contracts.plan import Rejection
 from fanfuse_contracts.streams import ConsumerSpec
 from fanfuse_contracts.tokens import InvalidTokenError
+from fanfuse_runtime.context import Context
 from fanfuse_runtime.delivery import Delivery
 from fanfuse_runtime.guard import Guard, OnFailed
 from fanfuse_runtime.pull import PullLoop
@@ -27,8 +28,6 @@ from fanfuse_runtime.telemetry import extract, inject
 
 if TYPE_CHECKING:
     from faststream.nats.message import NatsMessage
-
-    from fanfuse_runtime.service import Context
 
 M = TypeVar("M", bound=Model)
 R = TypeVar("R", bound=Model)
@@ -44,7 +43,7 @@ async def _to_delivery(message: "NatsMessage") -> Delivery:
 class ServiceRouter:
     """Declares the subscribers of one service."""
 
-    def __init__(self, stage: Stage, context: "Context") -> None:
+    def __init__(self, stage: Stage, context: Context) -> None:
         self.stage = stage
         self.faststream = NatsRouter()
         self.consumers: list[ConsumerSpec] = []

@@ -3,36 +3,10 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from opentelemetry import trace
-
-from fanfuse_contracts.config import FanfuseConfig
 from fanfuse_contracts.enums import Stage
 from fanfuse_contracts.health import ServedPool
-from fanfuse_runtime.bus import Bus
-from fanfuse_runtime.metrics import Metrics
-from fanfuse_runtime.pools import PoolsView
-from fanfuse_runtime.registry import BackendsView, CorporaView
+from fanfuse_runtime.context import Context
 from fanfuse_runtime.router import ServiceRouter
-from fanfuse_runtime.settings import RuntimeSettings
-
-
-@dataclass(frozen=True, slots=True)
-class Context:
-    """What one process offers to the services in it."""
-
-    bus: Bus
-    corpora: CorporaView
-    backends: BackendsView
-    pools: PoolsView
-    metrics: Metrics
-    settings: RuntimeSettings
-    config: FanfuseConfig
-    tracer: trace.Tracer
-
-    @property
-    def instance(self) -> str:
-        """Name of this process: one token, unique among the live ones."""
-        return self.bus.instance
 
 
 def _no_pools() -> tuple[ServedPool, ...]:

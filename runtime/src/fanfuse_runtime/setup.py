@@ -3,19 +3,22 @@
 A difference is a `SetupMismatchError` that names each field: nothing is changed in silence.
 """
 
+import asyncio
 from collections.abc import Iterable
 from typing import Any
 
 from nats.errors import NoRespondersError
 from nats.errors import TimeoutError as NatsTimeoutError
 from nats.js import JetStreamContext, api
-from nats.js.errors import BadRequestError, NotFoundError, ServiceUnavailableError
+from nats.js.errors import BadRequestError, NotFoundError, ServerError, ServiceUnavailableError
 
 from fanfuse_contracts import streams
 from fanfuse_contracts.streams import BucketSpec, ConsumerSpec, StreamSpec
 
-TRANSIENT = (NatsTimeoutError, NoRespondersError, ServiceUnavailableError)
-"""JetStream is not up yet, or has no leader: try again."""
+_TRIES = 50
+_RETRY_S = 0.2
+TRANSIENT = (NatsTimeoutError, NoRespondersError, ServiceUnavailableError, ServerError)
+"""JetStream is not up yet, has no leader, or still removes a stream of that name: try again."""
 
 
 class SetupMismatchError(RuntimeError):
@@ -131,3 +134,15 @@ async def ensure_topology(js: JetStreamContext) -> None:
         await ensure_bucket(js, bucket)
     for consumer in streams.CONSUMERS:
         await ensure_consumer(js, consumer)
+
+
+async def ensure_topology_in_time(js: JetStreamContext) -> None:
+    """The same, patient with a broker that is just starting: JetStream may need seconds to find its leader."""
+    for _ in range(_TRIES):
+        try:
+            await ensure_topology(js)
+        except TRANSIENT:
+            await asyncio.sleep(_RETRY_S)
+        else:
+            return
+    await ensure_topology(js)

@@ -13,10 +13,11 @@ from fanfuse_contracts.plan import Rejection
 from fanfuse_contracts.query import SubmittedQuery
 from fanfuse_runtime.answers import publish_refusal
 from fanfuse_runtime.compose import Process, compose
+from fanfuse_runtime.context import Context
 from fanfuse_runtime.delivery import Delivery
 from fanfuse_runtime.router import ServiceRouter
 from fanfuse_runtime.server import NatsServer
-from fanfuse_runtime.service import Context, Service, ServiceFactory
+from fanfuse_runtime.service import Service, ServiceFactory
 from fanfuse_runtime.settings import RuntimeSettings
 
 pytest_plugins = ["fanfuse_testing.nats"]

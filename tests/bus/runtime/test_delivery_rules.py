@@ -18,10 +18,10 @@ from fanfuse_contracts.operations import DeadLetter, RouteAudited
 from fanfuse_contracts.plan import Rejection
 from fanfuse_contracts.query import SubmittedQuery
 from fanfuse_runtime.answers import publish_refusal, refusal
+from fanfuse_runtime.context import Context
 from fanfuse_runtime.delivery import Delivery
 from fanfuse_runtime.errors import PublishRefusedError, RetryError
 from fanfuse_runtime.server import NatsServer
-from fanfuse_runtime.service import Context
 
 GOOD = b'{"text":"hello"}'
 PATIENCE_S = 30.0

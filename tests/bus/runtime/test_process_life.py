@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from pathlib import Path
 
 import nats
 import pytest
@@ -9,11 +10,14 @@ from nats.aio.client import Client
 from nats.js import api
 
 from fanfuse_contracts import streams, subjects
+from fanfuse_contracts.enums import Stage
 from fanfuse_contracts.query import SubmittedQuery
-from fanfuse_runtime.compose import compose
+from fanfuse_runtime.compose import Process, compose
+from fanfuse_runtime.context import Context
 from fanfuse_runtime.delivery import Delivery
+from fanfuse_runtime.router import ServiceRouter
 from fanfuse_runtime.server import NatsServer
-from fanfuse_runtime.service import Context
+from fanfuse_runtime.service import Service
 from fanfuse_runtime.settings import RuntimeSettings
 from fanfuse_runtime.setup import SetupMismatchError, ensure_topology
 
@@ -161,3 +165,42 @@ async def test_heartbeats_tell_who_is_alive_and_who_left(nats_server: NatsServer
                 "heartbeat heard",
             )
         await until(lambda: not any(b.ready for b in watcher.context.pools.alive), "left")
+
+
+async def test_a_start_that_fails_leaves_nothing_behind(nats_server: NatsServer, caller: Client) -> None:
+    def broken(context: Context) -> Service:
+        async def warm_up() -> None:
+            raise FileNotFoundError("no model")
+
+        return Service(Stage.CLASSIFIER, ServiceRouter(Stage.CLASSIFIER, context), warm_up=warm_up)
+
+    before = asyncio.all_tasks()
+    with pytest.raises(FileNotFoundError, match="no model"):
+        async with compose(broken, settings=RuntimeSettings(nats_url=nats_server.url, ops_port=0)):
+            pytest.fail("not ready")
+    await asyncio.sleep(0.1)
+    assert asyncio.all_tasks() <= before
+
+
+async def test_a_process_without_a_broker_lives_and_is_not_ready(tmp_path: Path) -> None:
+    with NatsServer(tmp_path) as server:
+        url = server.url
+    process = Process(RuntimeSettings(nats_url=url, ops_port=0))
+    starting = asyncio.create_task(process.start(()))
+    try:
+        await until(lambda: process.ops is not None and process.ops.is_listening, "operators' endpoint")
+        assert await status_of(process, "/healthz") == 200
+        assert await status_of(process, "/readyz") == 503
+    finally:
+        starting.cancel()
+        await asyncio.gather(starting, return_exceptions=True)
+        await process.stop()
+
+
+async def status_of(process: Process, path: str) -> int:
+    assert process.ops is not None
+    reader, writer = await asyncio.open_connection("127.0.0.1", process.ops.port)
+    writer.write(f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+    line = (await reader.read()).decode().splitlines()[0]
+    writer.close()
+    return int(line.split()[1])

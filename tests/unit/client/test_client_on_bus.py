@@ -15,10 +15,11 @@ from fanfuse_contracts.plan import DecideReply, DecideRequest, Rejection
 from fanfuse_contracts.query import Principal, SubmittedQuery
 from fanfuse_runtime.answers import publish_answer, publish_refusal
 from fanfuse_runtime.compose import Process, compose
+from fanfuse_runtime.context import Context
 from fanfuse_runtime.delivery import Delivery
 from fanfuse_runtime.router import ServiceRouter
 from fanfuse_runtime.server import NatsServer
-from fanfuse_runtime.service import Context, Service
+from fanfuse_runtime.service import Service
 from fanfuse_runtime.settings import RuntimeSettings
 
 pytest_plugins = ["fanfuse_testing.nats"]

@@ -23,7 +23,8 @@ from fanfuse_backend_workers.service import build_with
 from fanfuse_backend_workers.settings import WorkerSettings
 from fanfuse_contracts.enums import Stage
 from fanfuse_runtime.compose import Process, compose
-from fanfuse_runtime.service import Context, Service
+from fanfuse_runtime.context import Context
+from fanfuse_runtime.service import Service
 from fanfuse_runtime.settings import RuntimeSettings
 
 CHILD_POOLS: Final = "vector/main"

@@ -21,11 +21,11 @@ from fanfuse_contracts.plan import Rejection, RetrieveCommand
 from fanfuse_contracts.retrieval import ChunksReply, ChunksRequest, Failure, LaneReply
 from fanfuse_contracts.tokens import InvalidTokenError
 from fanfuse_runtime.bus import Publication
+from fanfuse_runtime.context import Context
 from fanfuse_runtime.delivery import Delivery
 from fanfuse_runtime.errors import BusError, RetryError
 from fanfuse_runtime.logs import get_logger
 from fanfuse_runtime.router import ServiceRouter
-from fanfuse_runtime.service import Context
 
 _HEADER_RESERVE_BYTES = 1_024
 _log = get_logger("backend-workers.bus")

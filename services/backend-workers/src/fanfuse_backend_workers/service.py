@@ -13,8 +13,9 @@ from fanfuse_backend_workers.warming import opened_warm, warm_up
 from fanfuse_backend_workers.worker import Worker
 from fanfuse_contracts.enums import Stage
 from fanfuse_contracts.health import ServedPool
+from fanfuse_runtime.context import Context
 from fanfuse_runtime.router import ServiceRouter
-from fanfuse_runtime.service import Context, Service, ServiceFactory
+from fanfuse_runtime.service import Service, ServiceFactory
 
 
 def build_with(

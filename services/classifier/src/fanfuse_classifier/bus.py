@@ -15,11 +15,11 @@ from fanfuse_contracts.plan import DecideReply, DecideRequest, Rejection
 from fanfuse_contracts.query import AcceptedQuery, Hop, SubmittedQuery
 from fanfuse_contracts.tokens import InvalidTokenError
 from fanfuse_runtime.answers import publish_refusal, send_stored_again
+from fanfuse_runtime.context import Context
 from fanfuse_runtime.delivery import Delivery
 from fanfuse_runtime.errors import BusError, PublishRefusedError, TooLargeError
 from fanfuse_runtime.logs import get_logger
 from fanfuse_runtime.router import ServiceRouter
-from fanfuse_runtime.service import Context
 
 _log = get_logger("classifier")
 _DECIDE_ID = "decide"

@@ -14,8 +14,9 @@ from fanfuse_classifier.settings import ClassifierSettings
 from fanfuse_contracts.config import FanfuseConfig
 from fanfuse_contracts.enums import Stage
 from fanfuse_runtime.configfile import ConfigError
+from fanfuse_runtime.context import Context
 from fanfuse_runtime.router import ServiceRouter
-from fanfuse_runtime.service import Context, Service
+from fanfuse_runtime.service import Service
 
 _WARM_UP = ("What is it?", "как это сделать", "كيف ذلك", "यह क्या है")
 """One text per script whose language is read from a table that is loaded on first use."""

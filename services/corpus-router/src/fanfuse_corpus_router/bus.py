@@ -22,11 +22,11 @@ from fanfuse_corpus_router.domain.planning import PlannedQuery, plan_in_time, pl
 from fanfuse_corpus_router.ports import Backends, Corpora, Pools
 from fanfuse_runtime.answers import publish_refusal
 from fanfuse_runtime.bus import Bus, Publication
+from fanfuse_runtime.context import Context
 from fanfuse_runtime.delivery import Delivery
 from fanfuse_runtime.errors import PublishRefusedError, TooLargeError
 from fanfuse_runtime.logs import get_logger
 from fanfuse_runtime.router import ServiceRouter
-from fanfuse_runtime.service import Context
 
 _log = get_logger("corpus-router")
 

@@ -3,8 +3,9 @@
 from fanfuse_contracts.enums import Stage
 from fanfuse_corpus_router.bus import RouterHandlers, declare
 from fanfuse_corpus_router.settings import RouterSettings
+from fanfuse_runtime.context import Context
 from fanfuse_runtime.router import ServiceRouter
-from fanfuse_runtime.service import Context, Service
+from fanfuse_runtime.service import Service
 
 
 def build(context: Context) -> Service:

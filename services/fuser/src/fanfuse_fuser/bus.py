@@ -8,10 +8,10 @@ from fanfuse_contracts.streams import FUSER_CONSUMER
 from fanfuse_fuser.fuser import Fuser
 from fanfuse_fuser.settings import FuserSettings
 from fanfuse_runtime.answers import publish_refusal
+from fanfuse_runtime.context import Context
 from fanfuse_runtime.delivery import Delivery
 from fanfuse_runtime.errors import BusError, RetryError
 from fanfuse_runtime.router import ServiceRouter
-from fanfuse_runtime.service import Context
 
 
 def register(router: ServiceRouter, context: Context, fuser: Fuser, settings: FuserSettings) -> None:

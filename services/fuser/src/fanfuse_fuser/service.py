@@ -9,8 +9,9 @@ from fanfuse_fuser.adapters.texts import BusTexts
 from fanfuse_fuser.fuser import Fuser
 from fanfuse_fuser.joining import World
 from fanfuse_fuser.settings import FuserSettings
+from fanfuse_runtime.context import Context
 from fanfuse_runtime.router import ServiceRouter
-from fanfuse_runtime.service import Context, Service
+from fanfuse_runtime.service import Service
 
 
 def build(context: Context) -> Service:

@@ -19,11 +19,11 @@ from fanfuse_health.domain.sweep import SWEEP_EVERY_S
 from fanfuse_health.janitor import Janitor
 from fanfuse_health.monitor import Monitor
 from fanfuse_health.probing import Probing
+from fanfuse_runtime.context import Context
 from fanfuse_runtime.delivery import Delivery
 from fanfuse_runtime.errors import BusError
 from fanfuse_runtime.logs import get_logger
 from fanfuse_runtime.router import ServiceRouter
-from fanfuse_runtime.service import Context
 
 _log = get_logger("health")
 _TICK_S: Final = 0.5

@@ -12,7 +12,8 @@ from fanfuse_health.janitor import Janitor
 from fanfuse_health.monitor import Monitor
 from fanfuse_health.probing import Probing
 from fanfuse_health.settings import HealthSettings
-from fanfuse_runtime.service import Context, Service
+from fanfuse_runtime.context import Context
+from fanfuse_runtime.service import Service
 
 
 def build(context: Context) -> Service:
