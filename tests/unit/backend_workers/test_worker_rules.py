@@ -19,7 +19,7 @@ BACKEND = (Kind.VECTOR, "main")
 
 @pytest.mark.parametrize(
     ("remaining_ms", "budget_ms", "left_ms"),
-    [(2_000.0, 2_000, 1_900.0), (100.0, 2_000, 0.0), (-5.0, 2_000, -105.0), (50.0, 50, 37.5)],
+    [(2_000.0, 2_000, 1_840.0), (160.0, 2_000, 0.0), (-5.0, 2_000, -165.0), (50.0, 50, 35.0)],
 )
 def test_a_search_leaves_time_for_its_reply(remaining_ms: float, budget_ms: int, left_ms: float) -> None:
     assert time_for_search_ms(remaining_ms, budget_ms) == left_ms

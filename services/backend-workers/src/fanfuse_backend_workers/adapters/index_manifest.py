@@ -23,6 +23,7 @@ class IndexManifest(Written):
     """What an index directory holds. Written last: its presence says that the index is complete."""
 
     format: Literal[1] = 1
+    """Raised with every change of what is written: a reader of another version refuses instead of finding nothing."""
     kind: Kind
     tenant: Token
     corpus: Token
