@@ -30,7 +30,7 @@ _TEXT_BY_CUSTOM = frozenset(
 )
 _TEXT_SUFFIXES = (
     ".pdf .doc .docx .odt .rtf .html .htm .xhtml .xml .ipynb .epub .ppt .pptx .xls .xlsx .csv .tsv .tex .adoc .org "
-    ".json .yaml .yml .toml .eml .msg .log .gz .zip .tar .xz .bz2 .7z"
+    ".eml .msg .gz .zip .tar .xz .bz2 .7z"
 )
 _HOLDS_TEXT = frozenset(_TEXT_SUFFIXES.split())
 

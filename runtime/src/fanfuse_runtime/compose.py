@@ -183,6 +183,9 @@ class Process:
         deadline = time.monotonic() + self.settings.drain_timeout_s
         for service in self.services:
             await service.router.finish(max(0.1, deadline - time.monotonic()))
+        # Last: what was finished above may have asked a service of this process.
+        for service in self.services:
+            await service.router.stop_answering(max(0.1, deadline - time.monotonic()))
 
 
 @asynccontextmanager

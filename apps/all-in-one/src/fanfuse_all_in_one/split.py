@@ -5,9 +5,7 @@ process.
 """
 
 import asyncio
-import ctypes
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -22,6 +20,7 @@ from fanfuse_backend_workers.domain.pools import parse_pools
 from fanfuse_backend_workers.service import build_with
 from fanfuse_backend_workers.settings import WorkerSettings
 from fanfuse_contracts.enums import Stage
+from fanfuse_runtime.children import ended_with_parent
 from fanfuse_runtime.compose import Process, compose
 from fanfuse_runtime.context import Context
 from fanfuse_runtime.service import Service
@@ -30,7 +29,6 @@ from fanfuse_runtime.settings import RuntimeSettings
 CHILD_POOLS: Final = "vector/main"
 OWN_POOLS: Final = "keyword/main,graph/main"
 _STOP_TIMEOUT_S: Final = 15.0
-_PR_SET_PDEATHSIG: Final = 1
 
 
 class VectorWorker:
@@ -68,7 +66,7 @@ class VectorWorker:
 
     def _popen(self, log: IO[bytes]) -> "subprocess.Popen[bytes]":
         command = [sys.executable, "-m", "fanfuse_backend_workers"]
-        return subprocess.Popen(command, env=self._environment, stdout=log, stderr=log, preexec_fn=_die_with_parent)
+        return subprocess.Popen(command, env=self._environment, stdout=log, stderr=log, preexec_fn=ended_with_parent())
 
     def kill(self) -> None:
         """End the child at once, as kill -9 does."""
@@ -85,11 +83,6 @@ class VectorWorker:
             await asyncio.to_thread(self._process.wait, _STOP_TIMEOUT_S)
         except subprocess.TimeoutExpired:
             self.kill()
-
-
-def _die_with_parent() -> None:
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 @asynccontextmanager

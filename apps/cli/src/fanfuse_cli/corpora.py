@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from fanfuse_cli.console import remark, results
-from fanfuse_cli.failures import plainly
+from fanfuse_cli.failures import FAILED, plainly, stop
 from fanfuse_cli.interrupts import run_until_signal
 from fanfuse_cli.options import DEFAULT_DATA, AsJson, Corpus, DataDir, NatsUrl, Tenant, stated_url
 from fanfuse_cli.progress import index_progress
@@ -64,6 +64,8 @@ def index(
     left_out = len(report.faults) + len(report.notices) - _SHOWN
     if left_out > 0:
         remark(f"  and {left_out} more remarks")
+    if report.faults:
+        stop("not everything could be read: what is listed above is not in the index, the rest is", FAILED)
 
 
 @plainly
