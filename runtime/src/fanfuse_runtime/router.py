@@ -189,7 +189,7 @@ class ServiceRouter:
                     subscription, subscriber.subscription = subscriber.subscription, None
                     if subscription is not None:
                         await subscription.drain()
-                while any(map(_is_busy, self._core)):
+                while any(map(_is_busy, self._core)):  # noqa: ASYNC110 - FastStream sets no event
                     await asyncio.sleep(_LOOK_EVERY_S)
 
     @property
