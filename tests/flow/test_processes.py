@@ -63,6 +63,7 @@ async def run_all(
         await eventually(lambda: is_idle(processes), within_s=30.0)
     assert ledger.heard == Counter({f"{run}-{number}": 1 for number in range(QUERIES)})
     assert await processes.stored_answers(TENANT) - before == QUERIES
+    assert Counter(answer.missing_texts for answer in answers.values()) == {(): QUERIES}
     return answers
 
 
