@@ -1,9 +1,11 @@
 """What an operator sees of a process: /healthz, /readyz, and every declared metric from the first scrape on."""
 
+import asyncio
 from itertools import product
 from pathlib import Path
 
 import pytest
+from nats.aio.msg import Msg
 from prometheus_client.parser import text_string_to_metric_families
 
 from fanfuse_contracts import metrics
@@ -125,3 +127,29 @@ async def test_two_sets_of_services_in_one_process_count_apart(flow: Flow) -> No
         found = samples((await page(second, "/metrics"))[1])
         assert found["fanfuse_queries_total", frozenset({("status", "complete")})] == 0.0
     assert flow.metric("fanfuse_queries_total", status="complete") >= 1
+
+
+async def test_what_a_slow_listener_loses_is_counted(flow: Flow) -> None:
+    """NAT-01: a full subscription drops core messages and says how many; work queues lose nothing meanwhile."""
+    heard = 0
+    open_gate = asyncio.Event()
+
+    async def hear(_: Msg) -> None:
+        nonlocal heard
+        await open_gate.wait()
+        heard += 1
+
+    before = flow.metric("fanfuse_slow_consumer_total")
+    slow = flow.process.context.bus.nc
+    subscription = await slow.subscribe("test.slow", cb=hear, pending_msgs_limit=100)
+    await slow.flush()
+    for _ in range(1_000):
+        await flow.operator.bus.nc.publish("test.slow", b"")
+    await flow.operator.bus.nc.flush()
+
+    async with flow.client(TENANT) as client:
+        assert (await client.ask(QUESTION, graph_seeds=SEEDS)).status is Status.COMPLETE
+    open_gate.set()
+    await eventually(lambda: heard + flow.metric("fanfuse_slow_consumer_total") - before == 1_000)
+    assert 100 <= heard <= 102
+    await subscription.unsubscribe()
