@@ -100,3 +100,14 @@ def test_the_digest_tells_tenants_corpora_and_filters_apart() -> None:
         for condition in (None, leaf, Not(negated=leaf))
     }
     assert len(digests) == 12
+
+
+@pytest.mark.parametrize(("offset", "top_k", "window"), [(0, 10, 10), (90, 10, 100), (400, 100, 500)])
+def test_a_page_inside_the_window_is_accepted(offset: int, top_k: int, window: int) -> None:
+    assert SubmittedQuery(text="a", offset=offset, top_k=top_k, window=window).offset == offset
+
+
+@pytest.mark.parametrize(("offset", "top_k", "window"), [(0, 11, 10), (91, 10, 100), (400, 100, 100)])
+def test_a_page_beyond_the_window_is_refused_with_what_to_do(offset: int, top_k: int, window: int) -> None:
+    with pytest.raises(ValidationError, match="raise window"):
+        SubmittedQuery(text="a", offset=offset, top_k=top_k, window=window)

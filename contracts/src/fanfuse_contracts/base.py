@@ -4,7 +4,7 @@ In: JSON bytes. Out: frozen pydantic models. `Written` is for what a caller or a
 refused); `Event` is for what services tell each other (unknown fields are ignored, so a rolling upgrade loses nothing).
 """
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -12,7 +12,9 @@ SCHEMA_VERSION: Literal[1] = 1
 """Version carried by every event; raised when a field changes its meaning, not when one is added."""
 
 FiniteFloat = Annotated[float, Field(allow_inf_nan=False)]
-Weight = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
+MAX_WEIGHT: Final = 1e6
+"""Bound of every weight: sums of contributions stay finite."""
+Weight = Annotated[float, Field(ge=0.0, le=MAX_WEIGHT, allow_inf_nan=False)]
 Nanoseconds = Annotated[int, Field(ge=0)]
 
 

@@ -42,7 +42,9 @@ class Leaf(Written):
     """`field op value`. `in`/`not_in` take a list, `exists` a bool, ordered operators a number or a string.
 
     `contains`: the string field has the value as a substring (case-sensitive), or the list field has it as a member.
-    `ne` and `not_in` also hold where the field is missing; every other operator does not.
+    `ne` and `not_in` also hold where the field is missing; every other operator does not. Integers and floats are one
+    type, `true` is not 1, a list equals no scalar, strings order by code point, and values of different types are never
+    equal nor ordered.
     """
 
     field: FieldName

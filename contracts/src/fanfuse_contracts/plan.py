@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from fanfuse_contracts import limits
-from fanfuse_contracts.base import Event, FiniteFloat, Model, Nanoseconds, Weight, Written
+from fanfuse_contracts.base import MAX_WEIGHT, Event, FiniteFloat, Model, Nanoseconds, Weight, Written
 from fanfuse_contracts.classification import QueryShape
 from fanfuse_contracts.enums import FallbackReason, Kind, LaneOutcome, RejectionCode, Shape, Strategy
 from fanfuse_contracts.filters import Filter
@@ -70,7 +70,7 @@ class Lane(Model):
     kind: Kind
     backend: Token
     pool: Token
-    weight: Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
+    weight: Annotated[float, Field(gt=0.0, le=MAX_WEIGHT, allow_inf_nan=False)]
     """Backend weight × corpus weight: the numerator of every contribution of this lane."""
     window: Annotated[int, Field(ge=1, le=limits.MAX_WINDOW)]
     filter_digest: str

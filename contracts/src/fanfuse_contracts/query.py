@@ -62,7 +62,8 @@ class SubmittedQuery(Written):
     offset: Annotated[int, Field(ge=0, le=limits.MAX_OFFSET)] = 0
     """Hits to skip; pages of one query join without holes."""
     window: Annotated[int, Field(ge=1, le=limits.MAX_WINDOW)] = limits.DEFAULT_WINDOW
-    """Hits asked of every lane before fusion, independent of top_k (raised to offset + top_k where that is more)."""
+    """Hits asked of every lane before fusion. Independent of top_k and at least offset + top_k, so that a short answer
+    is a prefix of a long one and pages join without holes."""
     budget_ms: Annotated[int, Field(ge=limits.MIN_BUDGET_MS, le=limits.MAX_BUDGET_MS)] = limits.DEFAULT_BUDGET_MS
     """A duration from the moment the broker stored the query."""
     filter: Annotated[Filter, AfterValidator(check_size)] | None = None
@@ -80,14 +81,12 @@ class SubmittedQuery(Written):
 
     @model_validator(mode="after")
     def _page_fits_window(self) -> Self:
-        if self.offset + self.top_k > limits.MAX_WINDOW:
-            raise ValueError(f"offset + top_k is {self.offset + self.top_k}: at most {limits.MAX_WINDOW}")
+        if self.offset + self.top_k > self.window:
+            raise ValueError(
+                f"offset + top_k is {self.offset + self.top_k}, more than window {self.window}: "
+                f"raise window (at most {limits.MAX_WINDOW}) and keep it for every page of the query"
+            )
         return self
-
-    @property
-    def lane_window(self) -> int:
-        """Hits asked of every lane."""
-        return max(self.window, self.offset + self.top_k)
 
 
 class AcceptedQuery(SubmittedQuery):

@@ -231,7 +231,7 @@ def test_a_taken_name_gets_longer():
 
 
 def test_commands_mirror_their_lanes(build):
-    event = build.event(top_k=20, offset=150, budget_ms=700)
+    event = build.event(window=170, budget_ms=700)
     routed = build.route(event, build.card("a"), build.card("b"))
     assert isinstance(routed, PlannedQuery)
     for lane, command in zip(routed.plan.lanes, routed.commands, strict=True):

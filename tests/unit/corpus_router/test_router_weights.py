@@ -7,8 +7,9 @@ import pytest
 from pydantic import ValidationError
 
 from fanfuse_contracts import limits
+from fanfuse_contracts.base import MAX_WEIGHT
 from fanfuse_contracts.enums import Kind, LaneOutcome, RejectionCode, Shape
-from fanfuse_corpus_router.domain.bias import BIAS, MAX_WEIGHT
+from fanfuse_corpus_router.domain.bias import BIAS
 
 
 def weighed(build, vector, keyword, graph):
@@ -16,8 +17,8 @@ def weighed(build, vector, keyword, graph):
     return build.card("a", backends=tuple(build.wiring(kind, weight=weight) for kind, weight in weights.items()))
 
 
-@pytest.mark.parametrize("weight", [-1.0, math.nan, math.inf, -math.inf])
-def test_negative_and_non_finite_weights_are_refused_with_the_field_named(build, weight):
+@pytest.mark.parametrize("weight", [-1.0, math.nan, math.inf, -math.inf, 1e300])
+def test_negative_huge_and_non_finite_weights_are_refused_with_the_field_named(build, weight):
     with pytest.raises(ValidationError, match="weight"):
         weighed(build, weight, 1.0, 1.0)
 
@@ -56,7 +57,7 @@ def test_an_irrelevant_corpus_keeps_a_small_weight(build):
     assert {lane.corpus: lane.weight for lane in plan.lanes} == {"a": 1.0, "b": limits.MIN_CORPUS_WEIGHT}
 
 
-@pytest.mark.parametrize("weight", [5e-324, 1e-300, 1e300, 1.7976931348623157e308])
+@pytest.mark.parametrize("weight", [5e-324, 1e-300, 1e6])
 def test_extreme_weights_give_finite_json(build, weight):
     plan = build.plan(build.event(shape=build.shape(Shape.ENTITY_RICH)), weighed(build, weight, 1.0, weight))
     assert len(plan.lanes) == 3

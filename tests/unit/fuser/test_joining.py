@@ -232,7 +232,7 @@ async def test_pages_and_texts_of_a_run():
     second = await Scene(stored, top_k=10, offset=10).answer()
     assert second.hits == whole[10:20]
     assert second.total == 60
-    beyond = await Scene(stored, top_k=10, offset=100).answer()
+    beyond = await Scene(stored, top_k=10, offset=90).answer()
     assert (beyond.status, beyond.hits, beyond.total) == (Status.COMPLETE, (), 60)
 
 

@@ -6,12 +6,10 @@ In: a shape. Out: factors on the wirings' own weights. The table is the project'
 from types import MappingProxyType
 from typing import Final
 
+from fanfuse_contracts.base import MAX_WEIGHT
 from fanfuse_contracts.corpus import Wiring
 from fanfuse_contracts.enums import Kind, Shape
 from fanfuse_contracts.plan import Weights
-
-MAX_WEIGHT: Final = 1e6
-"""No lane counts more: sums of contributions stay finite whatever a card says."""
 
 BIAS: Final = MappingProxyType(
     {

@@ -119,7 +119,7 @@ def name_lanes(ready: Sequence[ReadyLane], event: QueryClassified) -> tuple[Lane
             backend=lane.wiring.backend,
             pool=lane.wiring.pool,
             weight=lane.weight,
-            window=event.query.lane_window,
+            window=event.query.window,
             filter_digest=digests[lane.card.corpus],
         )
         for name, lane in zip(names, ready, strict=True)
