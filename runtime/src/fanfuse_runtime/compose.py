@@ -19,6 +19,7 @@ from fanfuse_contracts import limits
 from fanfuse_contracts.config import FanfuseConfig
 from fanfuse_runtime.bus import Bus
 from fanfuse_runtime.clock import BrokerClock
+from fanfuse_runtime.collector import SettledCollector
 from fanfuse_runtime.configfile import load_config
 from fanfuse_runtime.connection import Connection
 from fanfuse_runtime.context import Context
@@ -50,6 +51,7 @@ class Process:
         self._provider = build_tracer_provider("fanfuse", settings.trace_sample, span_processor)
         self._connection = Connection(settings, self.metrics, self._on_reconnect)
         self._clock = BrokerClock()
+        self._collector = SettledCollector()
         self._heartbeats: Heartbeats | None = None
         self._failure: str | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -70,6 +72,7 @@ class Process:
             if service.warm_up is not None:
                 await service.warm_up()
         await self._start_services()
+        self._collector.settle()
         self.ready = True
         _log.info("process.ready", services=[service.stage.value for service in self.services])
 
@@ -157,6 +160,7 @@ class Process:
         Also after a start that failed half-way.
         """
         self.ready = False
+        self._collector.release()
         if self._heartbeats is not None and self._connection.problem is None:
             await self._heartbeats.send()
         await self._finish_work()
