@@ -1,7 +1,8 @@
 """Where a process spends its CPU: a sampler driven by the process's own CPU time.
 
 In: a running interpreter. Out: how often each package, and each function, was on top of the main thread's stack.
-Threads are not seen: their share is the difference between the process's and the main thread's CPU time.
+Threads are not seen: their share is the difference between the process's and the main thread's CPU time. A tick is seen
+when the interpreter next looks, so time inside a C extension can land on the first Python function that it calls back.
 """
 
 import signal
@@ -31,6 +32,9 @@ _PACKAGES: Final = {
 _JSON: Final = {("fanfuse_contracts/base.py", name): "pydantic" for name in ("to_json", "from_json")}
 """The serializer is called by these two without a Python frame of its own."""
 
+_PYDANTIC: Final = "pydantic"
+_MODELS: Final = "fanfuse_contracts"
+
 Place = tuple[str, str]
 """File and function."""
 
@@ -38,13 +42,14 @@ Place = tuple[str, str]
 def owner_of(stack: Iterable[Place]) -> str:
     """The package that spent a sample, innermost place first.
 
-    The standard library works for whoever called it, but for asyncio, which is a row of its own.
+    The standard library works for whoever called it, but for asyncio, which is a row of its own; a model's own
+    validators work for pydantic, which calls them.
     """
-    for file, function in stack:
-        owner = _owner(file, function)
-        if owner is not None:
-            return owner
-    return "interpreter"
+    owners = [owner for file, function in stack if (owner := _owner(file, function)) is not None]
+    beyond = next((owner for owner in owners if owner != _MODELS), None)
+    if owners and owners[0] == _MODELS and beyond != _PYDANTIC:
+        return _MODELS
+    return beyond or "interpreter"
 
 
 def _owner(file: str, function: str) -> str | None:

@@ -35,7 +35,7 @@ def test_what_was_there_is_set_aside_until_released(collector):
 def test_new_cycles_are_still_found(collector):
     collector.settle()
     gone = weakref.ref(Node())
-    kept = [[] for _ in range(2 * YOUNG_OBJECTS)]
+    kept: list[list[int]] = [[] for _ in range(2 * YOUNG_OBJECTS)]
 
     assert len(kept) == 2 * YOUNG_OBJECTS
     assert gone() is None
