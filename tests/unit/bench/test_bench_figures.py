@@ -51,7 +51,7 @@ SITE = "/env/site-packages"
     ("stack", "owner"),
     [
         ([(f"{SITE}/nats/aio/client.py", "publish"), ("/x/src/fanfuse_runtime/bus.py", "_publish")], "nats-py"),
-        ([("/usr/lib/python3.11/json/encoder.py", "dumps"), ("/src/fanfuse_runtime/pull.py", "_ask")], "fanfuse_runtime"),
+        ([("/lib/json/encoder.py", "dumps"), ("/src/fanfuse_runtime/pull.py", "_ask")], "fanfuse_runtime"),
         ([("/usr/lib/python3.11/asyncio/events.py", "_run")], "asyncio"),
         ([("/x/src/fanfuse_contracts/base.py", "to_json"), ("/x/src/fanfuse_fuser/fuser.py", "answer")], "pydantic"),
         (
