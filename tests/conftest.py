@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+pytest_plugins = ["fanfuse_testing.nats", "fanfuse_testing.flow", "fanfuse_testing.processes"]
+
 # Time is measured by benchmarks; a busy machine must not fail a property.
 settings.register_profile("fanfuse", deadline=None)
 settings.load_profile("fanfuse")

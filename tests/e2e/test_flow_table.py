@@ -9,8 +9,6 @@ from fanfuse_contracts.streams import JANITOR_CONSUMER
 from fanfuse_runtime.compose import compose
 from fanfuse_runtime.settings import RuntimeSettings
 
-pytest_plugins = ["fanfuse_testing.nats"]
-
 READ_BY_PLAN = {"retrieved", "live_retrieved"}
 """The fuser subscribes to these for each plan, and reads them back: no standing subscription."""
 READ_BY_RUNTIME = {"heartbeat"}

@@ -19,8 +19,6 @@ from fanfuse_contracts.corpus import FieldType
 from fanfuse_contracts.enums import Stage, Status
 from fanfuse_contracts.health import Heartbeat
 
-pytest_plugins = ["fanfuse_testing.nats"]
-
 WISH = Wish("acme", "docs", public=True)
 VECTOR = (1.0, *(0.0,) * (DEFAULT_EMBEDDER.dimensions - 1))
 

@@ -33,8 +33,6 @@ from fanfuse_runtime.compose import Process, compose
 from fanfuse_runtime.server import NatsServer
 from fanfuse_runtime.settings import RuntimeSettings
 
-pytest_plugins = ["fanfuse_testing.nats"]
-
 PATIENCE_S = 20.0
 KEYWORD = Pool(Kind.KEYWORD, "main")
 

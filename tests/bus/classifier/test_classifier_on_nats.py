@@ -19,8 +19,6 @@ from fanfuse_runtime.compose import compose
 from fanfuse_runtime.configfile import ConfigError
 from fanfuse_runtime.settings import RuntimeSettings
 
-pytest_plugins = ["fanfuse_testing.nats"]
-
 CARD = CorpusCard(tenant="acme", corpus="docs", public=True, term_weights={"wing": 2.0})
 EVERYTHING = SubmittedQuery.model_validate(
     {

@@ -18,8 +18,6 @@ from fanfuse_corpus_router.service import build
 from fanfuse_runtime.compose import compose
 from fanfuse_runtime.settings import RuntimeSettings
 
-pytest_plugins = ["fanfuse_testing.nats"]
-
 CARD = CorpusCard(
     tenant="acme",
     corpus="docs",

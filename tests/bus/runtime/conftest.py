@@ -20,8 +20,6 @@ from fanfuse_runtime.server import NatsServer
 from fanfuse_runtime.service import Service, ServiceFactory
 from fanfuse_runtime.settings import RuntimeSettings
 
-pytest_plugins = ["fanfuse_testing.nats"]
-
 Handler = Callable[[Context, Delivery, SubmittedQuery], Awaitable[None]]
 RunService = Callable[..., AbstractAsyncContextManager[Process]]
 

@@ -22,8 +22,6 @@ from fanfuse_runtime.server import NatsServer
 from fanfuse_runtime.service import Service
 from fanfuse_runtime.settings import RuntimeSettings
 
-pytest_plugins = ["fanfuse_testing.nats"]
-
 SEEN: list[tuple[str, SubmittedQuery, dict[str, str]]] = []
 
 
