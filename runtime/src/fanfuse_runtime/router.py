@@ -5,7 +5,7 @@ the broker is connected.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -27,6 +27,7 @@ from fanfuse_runtime.guard import Guard, OnFailed
 from fanfuse_runtime.pull import PullLoop
 from fanfuse_runtime.rejections import reject_invalid
 from fanfuse_runtime.setup import ensure_consumer
+from fanfuse_runtime.slots import Slots
 from fanfuse_runtime.telemetry import extract, inject
 
 if TYPE_CHECKING:
@@ -34,19 +35,14 @@ if TYPE_CHECKING:
 
 M = TypeVar("M", bound=Model)
 R = TypeVar("R", bound=Model)
+CoreHandler = Callable[[Delivery], Coroutine[Any, Any, None]]
 
-_RESPOND_WORKERS = 64
+_CORE_SLOTS = 64
 _PENDING_MSGS = 65_536
-_LOOK_EVERY_S = 0.01
 
 
 async def _to_delivery(message: "NatsMessage") -> Delivery:
     return Delivery(message.raw_message)
-
-
-def _is_busy(subscriber: Any) -> bool:
-    waiting = subscriber.receive_stream.statistics().current_buffer_used
-    return bool(waiting or subscriber.limiter.value < subscriber.max_workers)
 
 
 class ServiceRouter:
@@ -61,7 +57,7 @@ class ServiceRouter:
         self._tracer = context.tracer
         self._declared: list[tuple[ConsumerSpec, int, Any]] = []
         self._loops: list[PullLoop] = []
-        self._core: list[Any] = []
+        self._core: list[tuple[Any, Slots]] = []
 
     def consume(
         self, spec: ConsumerSpec, model: type[M], *, in_flight: int, on_failed: OnFailed
@@ -100,7 +96,7 @@ class ServiceRouter:
         self, subject: str, model: type[M], *, invalid: Callable[[Rejection], R]
     ) -> Callable[[Callable[[Delivery, M], Awaitable[R]]], Callable[[Delivery, M], Awaitable[R]]]:
         """Answer core requests; one instance of the service answers each. `invalid` makes the reply to a bad body."""
-        subscriber = self._core_subscriber(subject, queue=self.stage.value)
+        subscribe = self._core_subscriber(subject, queue=self.stage.value)
 
         def decorate(handler: Callable[[Delivery, M], Awaitable[R]]) -> Callable[[Delivery, M], Awaitable[R]]:
             span_name = f"{self.stage.value} {handler.__name__}"
@@ -115,37 +111,45 @@ class ServiceRouter:
                         reply = invalid(Rejection(code=RejectionCode.INVALID_QUERY, message=str(error)))
                     await self._context.bus.nc.publish(delivery.reply, reply.to_json(), headers=inject({}))
 
-            subscriber(answer)
+            subscribe(answer)
             return handler
 
         return decorate
 
     def listen(self, subject: str) -> Callable[[Callable[[Delivery], Awaitable[None]]], Callable[..., Awaitable[None]]]:
         """Hear core messages; every instance hears each."""
-        subscriber = self._core_subscriber(subject, queue="")
+        subscribe = self._core_subscriber(subject, queue="")
 
         def decorate(handler: Callable[[Delivery], Awaitable[None]]) -> Callable[..., Awaitable[None]]:
             async def hear(delivery: Delivery) -> None:
                 await handler(delivery)
 
-            subscriber(hear)
+            subscribe(hear)
             return handler
 
         return decorate
 
-    def _core_subscriber(self, subject: str, queue: str) -> Any:
+    def _core_subscriber(self, subject: str, queue: str) -> Callable[[CoreHandler], None]:
         self.subjects.append(subject)
+        # FastStream's own workers cost more than the handlers: it hears one message after the other, slots run them.
         subscriber = self.faststream.subscriber(
             subject,
             queue=queue,
-            max_workers=_RESPOND_WORKERS,
             pending_msgs_limit=_PENDING_MSGS,
             ack_policy=AckPolicy.MANUAL,
             no_reply=True,
             decoder=_to_delivery,
         )
-        self._core.append(subscriber)
-        return subscriber
+        slots = Slots(_CORE_SLOTS)
+        self._core.append((subscriber, slots))
+
+        def subscribe(handler: CoreHandler) -> None:
+            async def start(delivery: Delivery) -> None:
+                await slots.run(handler(delivery))
+
+            subscriber(start)
+
+        return subscribe
 
     # -- life cycle ---------------------------------------------------------------------------------------------
 
@@ -184,13 +188,13 @@ class ServiceRouter:
         """Take no more core messages, and answer those that are here: nobody delivers them again."""
         with suppress(TimeoutError, NatsError):
             async with asyncio.timeout(timeout_s):
-                for subscriber in self._core:
+                for subscriber, _ in self._core:
                     # Gone for FastStream, which would throw away what waits.
                     subscription, subscriber.subscription = subscriber.subscription, None
                     if subscription is not None:
                         await subscription.drain()
-                while any(map(_is_busy, self._core)):  # noqa: ASYNC110 - FastStream sets no event
-                    await asyncio.sleep(_LOOK_EVERY_S)
+                for _, slots in self._core:
+                    await slots.finished()
 
     @property
     def in_flight(self) -> int:
