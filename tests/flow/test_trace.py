@@ -76,8 +76,8 @@ class Traced:
 
     def _finished(self) -> list[ReadableSpan]:
         spans = self.exporter.get_finished_spans()
-        texts = {span.parent: span for span in spans if span.name == CHUNKS}
-        return [span for span in spans if span.name != CHUNKS or texts[span.parent] is span]
+        texts = {span.parent.span_id: span for span in spans if span.name == CHUNKS and span.parent}
+        return [span for span in spans if span.name != CHUNKS or span in texts.values()]
 
 
 @asynccontextmanager

@@ -98,7 +98,7 @@ async def test_a_reply_is_trimmed_to_the_limit(keyword_worker, caller, world) ->
     (stored,) = [await caller.nc.jetstream().get_last_msg(streams.RETRIEVED.name, subjects.RETRIEVED)]
     assert limits.MAX_LANE_REPLY_BYTES - 2_000 < len(stored.data or b"") <= limits.MAX_LANE_REPLY_BYTES
     assert LaneReply.from_json(stored.data or b"") == reply
-    assert keyword_worker.client.is_connected
+    assert keyword_worker.context.bus.nc.is_connected
 
 
 async def test_a_slow_corpus_fails_overloaded_and_leaves_the_pool_to_others(run_workers, caller, world) -> None:
