@@ -36,7 +36,7 @@ def floor_report(done: Sequence[Run], functions: int = 0) -> str:
 def rate_report(run: Run, rate: float) -> str:
     """What the flow adds to the slowest lane."""
     header = ("queries/s", "answers", "after slowest lane p50/p95/p99 ms", "stored to answer ms", "caller ms", "CPU ms")
-    row = (f"{rate:g}", run.statuses, run.after_lane_ms, run.broker_ms, run.caller_ms, run.cpu_ms)
+    row = (f"{rate:g}", _counts(run.statuses), run.after_lane_ms, run.broker_ms, run.caller_ms, run.cpu_ms)
     return table(header, [row])
 
 

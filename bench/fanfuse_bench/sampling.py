@@ -27,7 +27,7 @@ _PACKAGES: Final = {
     "tantivy": "engines",
     "qdrant_edge": "engines",
     "kglite": "engines",
-    "fanfuse_bench": "simulated engines",
+    "fanfuse_bench": "simulated engines, sampler",
 }
 _JSON: Final = {("fanfuse_contracts/base.py", name): "pydantic" for name in ("to_json", "from_json")}
 """The serializer is called by these two without a Python frame of its own."""
