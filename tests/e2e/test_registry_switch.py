@@ -16,7 +16,7 @@ from fanfuse_contracts import flow, subjects
 from fanfuse_contracts.answer import Answer, AnswerHit, Coverage
 from fanfuse_contracts.chunks import Chunk, content_hash
 from fanfuse_contracts.corpus import FieldType
-from fanfuse_contracts.enums import Stage, Status
+from fanfuse_contracts.enums import RejectionCode, Stage, Status
 from fanfuse_contracts.health import Heartbeat
 
 WISH = Wish("acme", "docs", public=True)
@@ -189,4 +189,33 @@ async def test_every_stored_answer_that_shows_a_deleted_chunk_goes_and_no_other(
     assert await remove_answers(operator.bus, "acme", "docs", {"c0"}) == 0
     assert await remove_answers(operator.bus, "acme", "docs", None) == 600
     assert await remove_answers(operator.bus, "acme", "docs", None) == 0
-    assert (await operator.bus.js.stream_info("ANSWERS")).state.messages == 2
+    assert (await operator.bus.js.stream_info("ANSWERS")).state.messages == len(stored)
+    left = await operator.bus.last("ANSWERS", subjects.query_fused("acme", "q0"))
+    assert left is not None
+    refused = Answer.from_json(left.data)
+    assert (refused.status, refused.hits) == (Status.FAILED, ())
+    assert refused.rejection is not None
+    assert refused.rejection.code is RejectionCode.GONE
+
+
+async def test_an_interrupted_delete_is_completed_and_an_unreadable_answer_stops_nothing(operator, data):
+    await index(operator, data, chunks("a"))
+    for query_id, chunk_id in (("q1", "gone#3"), ("q2", "a")):
+        hit = AnswerHit(rank=1, corpus="docs", chunk_id=chunk_id, score=0.1, text="secret", contributions=())
+        shown = Answer(
+            tenant="acme", query_id=query_id, status=Status.COMPLETE, hits=(hit,), coverage=Coverage(expected=0)
+        )
+        await operator.bus.js.publish(subjects.query_fused("acme", query_id), shown.to_json())
+    await operator.bus.js.publish(subjects.query_fused("acme", "poison"), b"\xff")
+
+    done = await delete_chunks(operator, data, "acme", "docs", ["gone"])
+
+    assert (done.chunks, done.left, done.answers) == (0, 1, 2)
+    kept = await operator.bus.last("ANSWERS", subjects.query_fused("acme", "q2"))
+    taken = await operator.bus.last("ANSWERS", subjects.query_fused("acme", "q1"))
+    assert kept is not None
+    assert b"secret" in kept.data
+    assert taken is not None
+    assert b"secret" not in taken.data
+    with pytest.raises(UnknownChunkError, match="'gone'"):
+        await delete_chunks(operator, data, "acme", "docs", ["gone"])

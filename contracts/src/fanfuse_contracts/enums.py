@@ -102,6 +102,7 @@ class RejectionCode(StrEnum):
     UNAVAILABLE = "unavailable"
     EXPIRED = "expired"
     CANCELLED = "cancelled"
+    GONE = "gone"
     INTERNAL = "internal"
 
 

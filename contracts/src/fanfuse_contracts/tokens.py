@@ -17,9 +17,14 @@ class InvalidTokenError(ValueError):
     """An id does not follow the token grammar."""
 
 
+def is_token(value: str) -> bool:
+    """True if `value` follows the grammar."""
+    return _TOKEN.fullmatch(value) is not None
+
+
 def check_token(value: str, what: str = "token") -> str:
     """Return `value` unchanged if it is a token, else raise `InvalidTokenError` naming `what`."""
-    if _TOKEN.fullmatch(value) is None:
+    if not is_token(value):
         shown = value if len(value) <= 80 else value[:77] + "..."
         raise InvalidTokenError(
             f"{what} {shown!r} is not valid: use 1 to 64 of lower-case letters, digits, '_' and '-'"

@@ -4,16 +4,22 @@ A second answer is refused by the stream. Where the refused one belongs to a new
 stored answer is sent again, so that this caller hears it too; a takeover by another fuser stays silent.
 """
 
+from pydantic import ValidationError
+
 from fanfuse_contracts import flow, metrics, streams, subjects
 from fanfuse_contracts.answer import Answer, Coverage
 from fanfuse_contracts.enums import RejectionCode, Status
 from fanfuse_contracts.plan import Rejection
 from fanfuse_runtime.bus import Bus
+from fanfuse_runtime.logs import get_logger
 from fanfuse_runtime.metrics import Metrics
+
+_log = get_logger("answers")
 
 _STATUS_OF_CODE = {
     RejectionCode.EXPIRED: Status.EXPIRED,
     RejectionCode.CANCELLED: Status.EXPIRED,
+    RejectionCode.GONE: Status.FAILED,
     RejectionCode.INTERNAL: Status.FAILED,
     RejectionCode.UNAVAILABLE: Status.FAILED,
     RejectionCode.NO_LANE: Status.FAILED,
@@ -59,7 +65,12 @@ async def send_stored_again(bus: Bus, tenant: str, query_id: str, submitted_ns: 
     stored = await bus.last(streams.ANSWERS.name, subjects.query_fused(tenant, query_id))
     if stored is None:
         return
-    first = Answer.from_json(stored.data)
+    try:
+        first = Answer.from_json(stored.data)
+    except ValidationError as error:
+        # Of a later version, or no answer at all: it can be neither compared nor passed on as one.
+        _log.error("answers.unreadable", tenant=tenant, query_id=query_id, error=str(error))
+        return
     if first.submitted_ns != submitted_ns:
         await bus.send(flow.ANSWERED, subjects.query_answered(tenant, query_id), first)
 

@@ -72,10 +72,12 @@ class Connection:
 
     async def close(self) -> None:
         """Unsubscribe, drain and close, within a bound."""
-        with suppress(NatsError, TimeoutError):
+        # With the broker gone every write fails in some way of a socket; there is nothing left to save.
+        with suppress(NatsError, TimeoutError, OSError):
             await asyncio.wait_for(self.broker.stop(), _STOP_TIMEOUT_S)
-        if self._client is not None and not self._client.is_closed:
-            await self._client.close()
+        with suppress(NatsError, OSError):
+            if self._client is not None and not self._client.is_closed:
+                await self._client.close()
 
     async def _note_error(self, error: Exception) -> None:
         if isinstance(error, SlowConsumerError):

@@ -7,6 +7,7 @@ import asyncio
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NoReturn
 
 from pydantic import ValidationError
@@ -21,12 +22,24 @@ from fanfuse_runtime.setup import SetupMismatchError
 
 async def serve(factories: Sequence[ServiceFactory], settings: RuntimeSettings) -> None:
     """Run until a signal asks to stop."""
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
+    stop = stop_on_signals()
     async with compose(*factories, settings=settings):
         await stop.wait()
+
+
+def stop_on_signals() -> asyncio.Event:
+    """Set by SIGTERM and SIGINT; a second one, at any time until the process is gone, changes nothing."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def ask(_number: int, _frame: object) -> None:
+        with suppress(RuntimeError):  # the loop is closed: the process is about to end
+            loop.call_soon_threadsafe(stop.set)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        # The loop's own handlers go with the loop, and a signal after that would end the process as a failure.
+        signal.signal(number, ask)
+    return stop
 
 
 def main(*factories: ServiceFactory) -> None:

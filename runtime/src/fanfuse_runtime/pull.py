@@ -31,16 +31,19 @@ _PENDING_MESSAGES: Final = "Nats-Pending-Messages"
 _log = get_logger("pull")
 
 Consume = Callable[[Msg], Awaitable[object]]
+Ensure = Callable[[], Awaitable[None]]
+"""Creates the consumer where it is missing."""
 
 
 class PullLoop:
     """Feeds one handler from one durable consumer, `slots` messages at a time."""
 
-    def __init__(self, client: Client, spec: ConsumerSpec, slots: int, consume: Consume) -> None:
+    def __init__(self, client: Client, spec: ConsumerSpec, slots: int, consume: Consume, ensure: Ensure) -> None:
         self._client = client
         self._spec = spec
         self._slots = slots
         self._consume = consume
+        self._ensure = ensure
         self._next_subject = f"$JS.API.CONSUMER.MSG.NEXT.{spec.stream}.{spec.durable}"
         self._asked = 0
         self._last_heard = 0.0
@@ -98,9 +101,11 @@ class PullLoop:
             return
         pending = (msg.headers or {}).get(_PENDING_MESSAGES)
         self._asked = max(0, self._asked - int(pending)) if pending and pending.isdigit() else 0
-        if status not in {"404", "408", "409"}:
-            # No responders: the consumer has no leader yet, or is missing. The setup step of the reconnect mends it.
+        if status not in {"404", "408"}:
+            # The consumer has no leader yet, or somebody deleted it.
             await asyncio.sleep(_REASK_AFTER_S)
+            with suppress(NatsError, OSError, TimeoutError):
+                await self._ensure()
         self._wake.set()
 
     async def _handle(self, msg: Msg) -> None:

@@ -17,11 +17,13 @@ from fanfuse_contracts.base import Model
 from fanfuse_contracts.corpus import CorpusCard
 from fanfuse_contracts.enums import BackendHealth, Kind
 from fanfuse_contracts.health import BackendState
+from fanfuse_contracts.tokens import is_token
 from fanfuse_runtime.bus import Bus
 from fanfuse_runtime.logs import get_logger
 
 _log = get_logger("registry")
 _RETRY_S = 0.2
+_RETRY_AFTER_FAULT_S = 1.0
 
 M = TypeVar("M", bound=Model)
 
@@ -76,6 +78,9 @@ class BucketView(Generic[M]):
             except (NatsError, TimeoutError) as error:
                 _log.warning("registry.watch_failed", bucket=self._bucket, error=str(error))
                 await asyncio.sleep(_RETRY_S)
+            except Exception as error:  # noqa: BLE001 - one bad change must not blind this process for good
+                _log.error("registry.watch_broke", bucket=self._bucket, exc_info=error)
+                await asyncio.sleep(_RETRY_AFTER_FAULT_S)
 
     async def _watch(self, bucket: KeyValue) -> None:
         self._again.clear()
@@ -115,6 +120,11 @@ class BucketView(Generic[M]):
 
     def _apply(self, entry: KeyValue.Entry) -> None:
         revision = entry.revision or 0
+        if not self._is_key(entry.key):
+            # Somebody else's key: nobody may fail over it.
+            _log.error("registry.foreign_key", bucket=self._bucket, key=entry.key)
+            self.revision = max(self.revision, revision)
+            return
         if revision <= self._revisions.get(entry.key, 0):
             return
         self._revisions[entry.key] = revision
@@ -125,6 +135,11 @@ class BucketView(Generic[M]):
             self._values[entry.key] = value
         self._tell(entry.key, value)
         self.revision = max(self.revision, revision)
+
+    def _is_key(self, key: str) -> bool:
+        """Both buckets have keys of two tokens."""
+        tokens = key.split(".")
+        return len(tokens) == 2 and all(is_token(token) for token in tokens)
 
     def _parse(self, entry: KeyValue.Entry) -> M | None:
         if entry.operation is not None or not entry.value:

@@ -157,10 +157,13 @@ class ServiceRouter:
         """Ensure the consumers and put a pull loop under each declared subscriber."""
         for spec, in_flight, subscriber in self._declared:
             await ensure_consumer(self._context.bus.js, spec)
-            loop = PullLoop(self._context.bus.nc, spec, in_flight, subscriber.process_message)
+            loop = PullLoop(self._context.bus.nc, spec, in_flight, subscriber.process_message, self._ensure(spec))
             # FastStream starts its own fetching only where no subscription is set.
             subscriber.subscription = loop
             self._loops.append(loop)
+
+    def _ensure(self, spec: ConsumerSpec) -> Callable[[], Awaitable[None]]:
+        return lambda: ensure_consumer(self._context.bus.js, spec)
 
     async def start(self) -> None:
         """Begin to fetch."""

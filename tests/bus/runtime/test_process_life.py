@@ -10,6 +10,7 @@ from nats.aio.client import Client
 from nats.js import api
 
 from fanfuse_contracts import streams, subjects
+from fanfuse_contracts.corpus import CorpusCard
 from fanfuse_contracts.enums import Stage
 from fanfuse_contracts.query import SubmittedQuery
 from fanfuse_runtime.compose import Process, compose
@@ -204,3 +205,47 @@ async def status_of(process: Process, path: str) -> int:
     line = (await reader.read()).decode().splitlines()[0]
     writer.close()
     return int(line.split()[1])
+
+
+async def test_a_deleted_consumer_is_made_again(nats_server: NatsServer, caller: Client, run_service) -> None:
+    handled: set[str] = set()
+
+    async def note(_context: Context, delivery: Delivery, _query: SubmittedQuery) -> None:
+        handled.add(delivery.query_id)
+
+    async with run_service(nats_server, note):
+        await caller.jetstream().delete_consumer(streams.QUERIES.name, "classifier")
+        await submit(caller, "q1")
+        await until(lambda: "q1" in handled, "handled by the new consumer")
+
+
+async def test_a_foreign_key_or_a_faulty_callback_does_not_blind_the_registry(
+    nats_server: NatsServer, caller: Client
+) -> None:
+    async with compose(settings=RuntimeSettings(nats_url=nats_server.url)) as process:
+        corpora = process.context.corpora
+        broken = [True]
+
+        def fail_once(_key: str, _card: object) -> None:
+            if broken and broken.pop():
+                raise ValueError("a callback's fault")
+
+        corpora.on_change(fail_once)
+        bucket = await caller.jetstream().key_value(streams.CORPORA.name)
+        card = CorpusCard(tenant="acme", corpus="docs").to_json()
+        for key in ("weird", "a.b.c", "acme.docs"):
+            await bucket.put(key, card)
+        await until(lambda: corpora.get("acme", "docs") is not None, "the good card")
+        await bucket.put("acme.more", CorpusCard(tenant="acme", corpus="more").to_json())
+        await until(lambda: corpora.get("acme", "more") is not None, "a card after the fault")
+        assert [found.corpus for found in corpora.of_tenant("acme")] == ["docs", "more"]
+
+
+async def test_a_stop_without_a_broker_ends_cleanly(own_nats_server: NatsServer, run_service) -> None:
+    async def ignore(_context: Context, _delivery: Delivery, _query: SubmittedQuery) -> None:
+        return
+
+    async with run_service(own_nats_server, ignore) as process:
+        own_nats_server.kill()
+        await until(lambda: not process.context.bus.nc.is_connected, "disconnected")
+    assert process.context.bus.nc.is_closed

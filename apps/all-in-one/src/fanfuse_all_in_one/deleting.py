@@ -12,8 +12,8 @@ from typing import Final
 from fanfuse_all_in_one.failures import UnknownChunkError, UnknownCorpusError
 from fanfuse_all_in_one.indexing import Progress, rebuild_corpus
 from fanfuse_all_in_one.operating import Operator, Registered
-from fanfuse_all_in_one.stored_answers import remove_answers
-from fanfuse_all_in_one.switching import take_out, wait_answered
+from fanfuse_all_in_one.stored_answers import remove_answers, shown_ids
+from fanfuse_all_in_one.switching import settle, take_out, wait_answered
 from fanfuse_backend_workers.generations import CorpusName, read_chunks
 from fanfuse_contracts.chunks import Chunk
 from fanfuse_contracts.corpus import CorpusCard
@@ -46,12 +46,23 @@ async def delete_chunks(
         await take_out(operator, data_dir, card, before)
         gone, left = None, None
     else:
-        gone = _chunks_of(data_dir, card, frozenset(ids))
-        kept = (chunk for chunk in _chunks(data_dir, card) if chunk.chunk_id not in gone)
-        left = (await rebuild_corpus(operator, data_dir, before, kept, progress)).card.chunks
+        gone, absent = _chunks_of(data_dir, card, frozenset(ids))
+        # Ids that are absent but still shown were deleted by a run that was interrupted: this one completes it.
+        _refuse_unknown(card, absent - await shown_ids(operator.bus, tenant, corpus, absent))
+        left = await _take_away(operator, data_dir, before, card, gone, progress)
     await wait_answered(operator)
-    answers = await remove_answers(operator.bus, tenant, corpus, gone)
+    answers = await remove_answers(operator.bus, tenant, corpus, None if gone is None else gone | absent)
     return Deleted(card.chunks if gone is None else len(gone), left, answers)
+
+
+async def _take_away(
+    operator: Operator, data_dir: Path, before: Registered, card: CorpusCard, gone: frozenset[str], progress: Progress
+) -> int:
+    if not gone:
+        await settle(operator, data_dir, card, before)
+        return card.chunks
+    kept = (chunk for chunk in _chunks(data_dir, card) if chunk.chunk_id not in gone)
+    return (await rebuild_corpus(operator, data_dir, before, kept, progress)).card.chunks
 
 
 def _indexed(tenant: str, corpus: str, before: Registered) -> CorpusCard:
@@ -67,8 +78,8 @@ def _chunks(data_dir: Path, card: CorpusCard) -> Iterator[Chunk]:
     return read_chunks(data_dir, CorpusName(card.tenant, card.corpus), card.generation)
 
 
-def _chunks_of(data_dir: Path, card: CorpusCard, ids: frozenset[str]) -> frozenset[str]:
-    """The chunks that these ids name, each a chunk's or a document's."""
+def _chunks_of(data_dir: Path, card: CorpusCard, ids: frozenset[str]) -> tuple[frozenset[str], frozenset[str]]:
+    """The chunks that these ids name, each a chunk's or a document's; and the ids that name none."""
     found: set[str] = set()
     named: set[str] = set()
     for chunk in _chunks(data_dir, card):
@@ -76,9 +87,12 @@ def _chunks_of(data_dir: Path, card: CorpusCard, ids: frozenset[str]) -> frozens
         if matching:
             found.add(chunk.chunk_id)
             named |= matching
-    unknown = sorted(ids - named)
+    return frozenset(found), ids - named
+
+
+def _refuse_unknown(card: CorpusCard, ids: frozenset[str]) -> None:
+    unknown = sorted(ids)
     if unknown:
         more = f" and {len(unknown) - _NAMED} more" if len(unknown) > _NAMED else ""
         shown = ", ".join(map(repr, unknown[:_NAMED]))
         raise UnknownChunkError(f"corpus {card.corpus} has no chunk or document {shown}{more}: nothing was deleted")
-    return frozenset(found)

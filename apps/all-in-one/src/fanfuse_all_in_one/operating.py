@@ -7,25 +7,29 @@ import asyncio
 import os
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from secrets import token_hex
-from typing import Final
+from typing import Final, TypeVar
 
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
 from nats.js.errors import APIError, KeyNotFoundError, KeyWrongLastSequenceError, NoKeysError
 from nats.js.kv import KeyValue
+from pydantic import ValidationError
 
 from fanfuse_all_in_one.databus import BusUnavailableError
 from fanfuse_all_in_one.failures import ConflictError
 from fanfuse_contracts import limits, streams
+from fanfuse_contracts.base import Model
 from fanfuse_contracts.corpus import CorpusCard
 from fanfuse_contracts.health import BackendState, Heartbeat
 from fanfuse_runtime.bus import Bus
 from fanfuse_runtime.clock import BrokerClock
 from fanfuse_runtime.pools import PoolsView
 from fanfuse_runtime.setup import TRANSIENT, ensure_topology
+
+M = TypeVar("M", bound=Model)
 
 _CONNECT_TIMEOUT_S: Final = 5.0
 _POLL_S: Final = 0.02
@@ -115,12 +119,12 @@ class Operator:
     async def cards(self) -> list[CorpusCard]:
         """Every corpus of every tenant, by tenant and id."""
         entries = [await self._corpora.get(key) for key in sorted(await _keys(self._corpora))]
-        return [CorpusCard.from_json(entry.value or b"") for entry in entries]
+        return _readable(CorpusCard, entries)
 
     async def backend_states(self) -> list[BackendState]:
         """Every backend that ever had trouble."""
         entries = [await self._backends.get(key) for key in sorted(await _keys(self._backends))]
-        return [BackendState.from_json(entry.value or b"") for entry in entries]
+        return _readable(BackendState, entries)
 
     async def stream_loads(self) -> list[StreamLoad]:
         """Every stream of the contract, with its durable consumers."""
@@ -218,3 +222,12 @@ async def _set_up(bus: Bus) -> None:
             await asyncio.sleep(0.1)
         else:
             return
+
+
+def _readable(model: type[M], entries: list[KeyValue.Entry]) -> list[M]:
+    """What can be read: one faulty value must not hide the others. The services log its key."""
+    found: list[M] = []
+    for entry in entries:
+        with suppress(ValidationError):
+            found.append(model.from_json(entry.value or b""))
+    return found

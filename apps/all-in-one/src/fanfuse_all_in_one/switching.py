@@ -36,6 +36,12 @@ async def take_out(operator: Operator, data_dir: Path, card: CorpusCard, before:
     return _clean(data_dir, CorpusName(card.tenant, card.corpus), None)
 
 
+async def settle(operator: Operator, data_dir: Path, card: CorpusCard, registered: Registered) -> tuple[str, ...]:
+    """Finish what an interrupted command began: wait until the registered card is served, then remove old files."""
+    await wait_applied(operator, registered.revision)
+    return _clean(data_dir, CorpusName(card.tenant, card.corpus), card)
+
+
 def _clean(data_dir: Path, name: CorpusName, live: CorpusCard | None) -> tuple[str, ...]:
     keep = [live.generation] if live is not None and live.generation else []
     try:

@@ -25,7 +25,7 @@ def register(router: ServiceRouter, context: Context, fuser: Fuser, settings: Fu
     async def on_query_planned(delivery: Delivery, planned: QueryPlanned) -> None:
         """Join the plan and store its answer."""
         try:
-            await fuser.answer(_of_subject(planned, delivery))
+            await fuser.answer(_of_subject(planned, delivery, context.bus.now_ns()))
         except BusError as error:
             raise RetryError(str(error)) from error
 
@@ -35,9 +35,12 @@ def register(router: ServiceRouter, context: Context, fuser: Fuser, settings: Fu
         fuser.cancel(delivery.tenant, delivery.query_id)
 
 
-def _of_subject(planned: QueryPlanned, delivery: Delivery) -> QueryPlanned:
-    """Who asked comes from the subject, never from the payload."""
-    return planned.model_copy(update={"tenant": delivery.tenant, "query_id": delivery.query_id})
+def _of_subject(planned: QueryPlanned, delivery: Delivery, now_ns: int) -> QueryPlanned:
+    """Who asked comes from the subject, never from the payload; and no budget begins in the future."""
+    submitted_ns = min(planned.submitted_ns, now_ns)
+    return planned.model_copy(
+        update={"tenant": delivery.tenant, "query_id": delivery.query_id, "submitted_ns": submitted_ns}
+    )
 
 
 def _submitted_ns(delivery: Delivery) -> int:
