@@ -13,7 +13,7 @@ STAMP := .venv/.installed
 MANIFESTS := pyproject.toml uv.lock $(wildcard */pyproject.toml services/*/pyproject.toml apps/*/pyproject.toml)
 DOCS := apps/all-in-one/src/fanfuse_all_in_one/docs.py
 BENCH := bench/run.py
-PYTEST_ARGS ?=
+PYTEST_ARGS ?= -n 2 --dist loadfile
 
 # An activated environment must not be the one that is changed.
 unexport VIRTUAL_ENV
@@ -33,7 +33,7 @@ install: $(STAMP) ## create .venv with every member, extra and tool, as locked
 demo: $(STAMP) ## index a sample corpus and ask it, with no engine installed
 	@$(BIN)/fanfuse demo
 
-test: $(STAMP) ## run the tests (PYTEST_ARGS="-k name -n auto")
+test: $(STAMP) ## run the tests, two files at a time (PYTEST_ARGS="-k name" for some, one at a time)
 	@$(BIN)/pytest $(PYTEST_ARGS)
 
 check: lint types imports size docs-check ## everything but the tests; under a minute

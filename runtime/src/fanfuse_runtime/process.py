@@ -19,6 +19,8 @@ from fanfuse_runtime.service import ServiceFactory
 from fanfuse_runtime.settings import RuntimeSettings
 from fanfuse_runtime.setup import SetupMismatchError
 
+_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
 
 async def serve(factories: Sequence[ServiceFactory], settings: RuntimeSettings) -> None:
     """Run until a signal asks to stop."""
@@ -28,7 +30,7 @@ async def serve(factories: Sequence[ServiceFactory], settings: RuntimeSettings) 
 
 
 def stop_on_signals() -> asyncio.Event:
-    """Set by SIGTERM and SIGINT; a second one, at any time until the process is gone, changes nothing."""
+    """Set by SIGTERM and SIGINT; a second one changes nothing."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
 
@@ -36,10 +38,16 @@ def stop_on_signals() -> asyncio.Event:
         with suppress(RuntimeError):  # the loop is closed: the process is about to end
             loop.call_soon_threadsafe(stop.set)
 
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in _SIGNALS:
         # The loop's own handlers go with the loop, and a signal after that would end the process as a failure.
         signal.signal(number, ask)
     return stop
+
+
+def ignore_signals() -> None:
+    """From here on the process ends by itself: the interpreter drops handlers long before it is gone."""
+    for number in _SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
 
 
 def main(*factories: ServiceFactory) -> None:
@@ -48,6 +56,7 @@ def main(*factories: ServiceFactory) -> None:
         settings = RuntimeSettings()
         configure_logs(settings.log_level)
         asyncio.run(serve(factories, settings))
+        ignore_signals()
     except ValidationError as error:
         faults = (f"{'.'.join(map(str, row['loc']))}: {row['msg']}" for row in error.errors())
         _refuse(f"{error.title}: {'; '.join(faults)}")

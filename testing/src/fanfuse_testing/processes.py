@@ -79,7 +79,7 @@ class ServiceProcess:
             self.popen.wait()
 
     async def stop(self) -> int:
-        """Ask it to stop (SIGTERM); returns its exit code."""
+        """Ask it to stop (SIGTERM, also a second time); returns its exit code."""
         assert self.popen is not None, f"{self.name} was never started"
         self.popen.terminate()
         return await asyncio.to_thread(self.popen.wait, _STOP_WITHIN_S)
