@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-pytest_plugins = ["fanfuse_testing.nats", "fanfuse_testing.flow", "fanfuse_testing.processes"]
+pytest_plugins = [f"fanfuse_testing.{name}" for name in ("nats", "flow", "processes", "figures")]
 
 # Time is measured by benchmarks; a busy machine must not fail a property.
 settings.register_profile("fanfuse", deadline=None)

@@ -105,7 +105,12 @@ async def test_a_deleted_chunk_is_returned_by_nothing(flow: Flow, say: Callable[
             assert reports[Kind.VECTOR] is LaneOutcome.ANSWERED
             assert reports[kind] is LaneOutcome.EMPTY
             assert "zeppelin" not in {hit.chunk_id for hit in answer.hits}
-        assert await client.stored("shows-it") is None
+        left = await client.stored("shows-it")
+        assert left is not None
+        assert (left.status, left.hits) == (Status.FAILED, ())
+        assert left.rejection is not None
+        assert left.rejection.retryable
+        assert "zeppelin" not in left.to_json().decode()
     reply = await texts(flow, "zeppelin")
     assert (reply.chunks, reply.gone) == ((), ("zeppelin",))
     kept = await flow.operator.bus.last_of_each(streams.ANSWERS.name, subjects.fused_of_tenant(TENANT))
