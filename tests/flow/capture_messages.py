@@ -20,7 +20,7 @@ from fanfuse_contracts.flow import CHANNELS, Channel
 from fanfuse_contracts.query import Principal, QueryVector, SubmittedQuery
 from fanfuse_runtime.server import NatsServer
 from fanfuse_testing.flow import Flow, eventually, running_flow
-from tests.flow.library import FIELDS, QUESTION, SEEDS, library
+from tests.flow.airships import FIELDS, QUESTION, SEEDS, library
 
 GOLDENS: Final = Path(__file__).resolve().parents[1] / "contract" / "goldens" / "messages"
 TENANT: Final = "acme"

@@ -23,7 +23,7 @@ from fanfuse_contracts.operations import DeadLetter
 from fanfuse_contracts.plan import DecideReply
 from fanfuse_contracts.tokens import InvalidTokenError
 from fanfuse_testing.flow import Flow, eventually
-from tests.flow.library import FIELDS, QUESTION, library
+from tests.flow.airships import FIELDS, QUESTION, library
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

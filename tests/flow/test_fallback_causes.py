@@ -23,7 +23,7 @@ from fanfuse_runtime.context import Context
 from fanfuse_runtime.server import NatsServer
 from fanfuse_runtime.service import Service
 from fanfuse_testing.flow import Flow, eventually, running_flow
-from tests.flow.library import FIELDS, QUESTION, library
+from tests.flow.airships import FIELDS, QUESTION, library
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

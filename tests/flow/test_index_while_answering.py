@@ -15,7 +15,7 @@ from fanfuse_contracts.answer import Answer
 from fanfuse_contracts.enums import Kind, LaneOutcome, Status
 from fanfuse_contracts.retrieval import ChunksReply, ChunksRequest
 from fanfuse_testing.flow import Flow, eventually, sample_chunk
-from tests.flow.library import FIELDS, QUESTION, SEEDS, library
+from tests.flow.airships import FIELDS, QUESTION, SEEDS, library
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -11,7 +11,7 @@ from fanfuse_contracts import streams
 from fanfuse_contracts.enums import Stage, Status
 from fanfuse_contracts.query import SubmittedQuery
 from fanfuse_testing.flow import Flow, eventually
-from tests.flow.library import FIELDS, QUESTION, SEEDS, library
+from tests.flow.airships import FIELDS, QUESTION, SEEDS, library
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from fanfuse_testing.flow import Flow
+from tests.flow.airships import FIELDS, library
 from tests.flow.capture_messages import TENANT, capture, models
-from tests.flow.library import FIELDS, library
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

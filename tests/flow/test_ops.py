@@ -14,7 +14,7 @@ from fanfuse_contracts.metrics import MetricKind, MetricSpec
 from fanfuse_runtime.server import NatsServer
 from fanfuse_testing.flow import Flow, eventually, running_flow
 from fanfuse_testing.processes import get_page
-from tests.flow.library import FIELDS, QUESTION, SEEDS, library
+from tests.flow.airships import FIELDS, QUESTION, SEEDS, library
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -16,7 +16,7 @@ from fanfuse_contracts.enums import BackendHealth, FailureKind, FallbackReason, 
 from fanfuse_contracts.health import BackendState
 from fanfuse_testing.flow import eventually
 from fanfuse_testing.processes import Processes
-from tests.flow.library import FIELDS, QUESTION, SEEDS, library
+from tests.flow.airships import FIELDS, QUESTION, SEEDS, library
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -17,7 +17,7 @@ from fanfuse_contracts.enums import Stage, Status
 from fanfuse_contracts.query import Principal, QueryVector, SubmittedQuery
 from fanfuse_testing.flow import eventually
 from fanfuse_testing.processes import Processes
-from tests.flow.library import FIELDS, QUESTION, SEEDS, library
+from tests.flow.airships import FIELDS, QUESTION, SEEDS, library
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -17,7 +17,7 @@ from fanfuse_contracts.filters import And, Filter, Leaf, Not, Op, digest
 from fanfuse_contracts.query import Principal
 from fanfuse_contracts.retrieval import ChunksReply, ChunksRequest, LaneReply
 from fanfuse_testing.flow import Flow, eventually
-from tests.flow.library import FIELDS, QUESTION, SEEDS, library
+from tests.flow.airships import FIELDS, QUESTION, SEEDS, library
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -25,7 +25,7 @@ from fanfuse_contracts.query import Principal, SubmittedQuery
 from fanfuse_runtime.server import NatsServer
 from fanfuse_runtime.setup import ensure_topology
 from fanfuse_testing.flow import Flow, eventually, running_flow
-from tests.flow.library import FIELDS, QUESTION, SEEDS, library
+from tests.flow.airships import FIELDS, QUESTION, SEEDS, library
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -165,8 +165,8 @@ async def test_the_same_text_asked_twice_is_answered_twice(
         answers = await Answers().listen(caller)
         await submit(caller, "q1", GOOD, {"Nats-Msg-Id": streams.message_id("acme", "q1", "submitted")})
         await submit(caller, "q2", GOOD, {"Nats-Msg-Id": streams.message_id("acme", "q2", "submitted")})
-        await answers.wait_for("q1")
-        await answers.wait_for("q2")
+        first, second = await answers.wait_for("q1"), await answers.wait_for("q2")
+        assert (first.query_id, second.query_id) == ("q1", "q2")
 
 
 async def test_a_used_query_id_gets_the_stored_answer_again(

@@ -166,6 +166,7 @@ async def test_heartbeats_tell_who_is_alive_and_who_left(nats_server: NatsServer
                 "heartbeat heard",
             )
         await until(lambda: not any(b.ready for b in watcher.context.pools.alive), "left")
+        assert all(not b.ready for b in watcher.context.pools.alive)
 
 
 async def test_a_start_that_fails_leaves_nothing_behind(nats_server: NatsServer, caller: Client) -> None:
@@ -217,6 +218,7 @@ async def test_a_deleted_consumer_is_made_again(nats_server: NatsServer, caller:
         await caller.jetstream().delete_consumer(streams.QUERIES.name, "classifier")
         await submit(caller, "q1")
         await until(lambda: "q1" in handled, "handled by the new consumer")
+        assert (await caller.jetstream().consumer_info(streams.QUERIES.name, "classifier")).name == "classifier"
 
 
 async def test_a_foreign_key_or_a_faulty_callback_does_not_blind_the_registry(
