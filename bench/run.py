@@ -9,9 +9,10 @@ import os
 import platform
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 
 from fanfuse_bench import reports, runs
-from fanfuse_bench.corpora import TENANT, real_questions, simulated_questions
+from fanfuse_bench.corpora import TENANT, Questions, real_questions, simulated_questions
 from fanfuse_bench.recording import record
 
 from fanfuse_contracts.query import SubmittedQuery
@@ -32,11 +33,12 @@ async def flow(options: argparse.Namespace) -> list[runs.Run]:
     return done
 
 
-async def _simulated(options: argparse.Namespace, name: str = "simulated") -> runs.Run:
+async def _simulated(options: argparse.Namespace) -> runs.Run:
     runs.say(f"{options.queries} queries through the whole flow, engines of {options.delay_ms:g} ms")
     async with runs.place() as where:
         questions = await simulated_questions(where.operator)
-        return await runs.run_services(name, where, questions, str(options.delay_ms), _load(options))
+        async with runs.services("simulated", where, str(options.delay_ms)) as subject:
+            return await subject.run(questions, _load(options))
 
 
 async def _embedded(options: argparse.Namespace) -> runs.Run:
@@ -44,26 +46,39 @@ async def _embedded(options: argparse.Namespace) -> runs.Run:
         runs.say("indexing a real corpus")
         questions = await real_questions(where.operator, where.data_dir)
         runs.say(f"{options.queries} queries through the whole flow, {questions.corpus}: {questions.chunks} chunks")
-        return await runs.run_services(questions.corpus, where, questions, "embedded", _load(options))
+        async with runs.services(questions.corpus, where, "embedded") as subject:
+            return await subject.run(questions, _load(options))
 
 
-async def floor(options: argparse.Namespace) -> list[runs.Run]:
-    """The floor, and the flow beside it, with texts and without."""
-    load = runs.Load(options.queries, options.warm, {"at_once": options.concurrency}, {"include_text": False})
-    async with runs.place() as where:
-        questions = await simulated_questions(where.operator)
-        async with runs.services(where, str(options.delay_ms)):
-            first = next(iter(questions.queries(1, "recorded", include_text=False).values()))
-            recording = await record(where.server.url, TENANT, SubmittedQuery.model_validate(first))
-        path = where.folder / "recording.json"
-        recording.write(path)
-        runs.say(f"recorded: {recording.sizes()}")
-        runs.say(f"{options.queries} queries on plain nats-py")
-        low = await runs.run_floor(where, path, str(options.delay_ms), questions, load)
-    options.no_text = True
-    bare = await _simulated(options, "flow without texts")
-    options.no_text = False
-    return [low, bare, await _simulated(options, "whole flow")]
+async def floor(options: argparse.Namespace) -> list[list[runs.Run]]:
+    """Rounds of the floor, the flow without texts and the whole flow, which take turns."""
+    delay = str(options.delay_ms)
+    async with runs.place() as low, runs.place() as high:
+        await simulated_questions(low.operator)
+        questions = await simulated_questions(high.operator)
+        async with runs.services("flow", high, delay) as flow_:
+            first = questions.queries(1, "recorded", include_text=False)["recorded-0"]
+            recording = await record(high.server.url, TENANT, SubmittedQuery.model_validate(first))
+            recording.write(low.folder / "recording.json")
+            runs.say(f"recorded: {recording.sizes()}")
+            async with runs.floor(low, low.folder / "recording.json", delay) as floor_:
+                return [await _round(options, number, questions, floor_, flow_) for number in range(options.rounds)]
+
+
+async def _round(
+    options: argparse.Namespace, number: int, questions: Questions, floor_: runs.Subject, flow_: runs.Subject
+) -> list[runs.Run]:
+    runs.say(f"round {number + 1} of {options.rounds}: {options.queries} queries each")
+    warm = 0 if number else options.warm
+    bare, whole = (
+        runs.Load(options.queries, warm, {"at_once": options.concurrency}, {"include_text": texts})
+        for texts in (False, True)
+    )
+    return [
+        await floor_.run(questions, bare),
+        replace(await flow_.run(questions, bare), name="flow without texts"),
+        replace(await flow_.run(questions, whole), name="whole flow"),
+    ]
 
 
 def _add_common(parser: argparse.ArgumentParser, queries: int) -> None:
@@ -82,7 +97,8 @@ def _parser() -> argparse.ArgumentParser:
     flows.add_argument("--engines", choices=("simulated", "embedded", "both"), default="both")
     flows.add_argument("--concurrency", type=int, default=32, help="queries in flight (32)")
     floors = parts.add_parser("floor", help="the same messages on plain nats-py, and how far the flow is above that")
-    _add_common(floors, 2_000)
+    _add_common(floors, 200)
+    floors.add_argument("--rounds", type=int, default=10, help="how often the three take turns (10)")
     floors.add_argument("--concurrency", type=int, default=32, help="queries in flight (32)")
     rates = parts.add_parser("rate", help="how long after its slowest lane an answer is stored, at a steady rate")
     _add_common(rates, 400)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from fanfuse_bench.figures import table
+from fanfuse_bench.figures import quantile, table
 from fanfuse_bench.runs import Run
 
 _OWNERS_SHOWN = 0.002
@@ -22,15 +22,23 @@ def _profile(run: Run, functions: int) -> list[str]:
     return [title, _owners(run), *([_functions(run, functions)] if functions else [])]
 
 
-def floor_report(done: Sequence[Run], functions: int = 0) -> str:
-    """Floor, flow without texts, whole flow. The floor's answers are recorded ones, so only its caller tells a time."""
-    low, *flows = done
-    header = ("one process", "CPU ms/query", "× floor", "nats-server ms/query", "caller p50/p95/p99 ms")
-    rows = [(run.name, run.cpu_ms, run.cpu_ms / low.cpu_ms, run.server_ms, run.caller_ms) for run in done]
-    parts = [_answers(done), table(header, rows)]
-    for run in (low, flows[0]):
-        parts += _profile(run, functions)
-    return "\n\n".join(parts)
+def floor_report(rounds: Sequence[Sequence[Run]], functions: int = 0) -> str:
+    """Floor, flow without texts, whole flow: medians of the rounds, and of the ratio within each round."""
+    header = ("one process", "answers", "CPU ms/query", "× floor", "quartiles", "nats-server ms/query")
+    rows = [_ratios([done[0].cpu_ms for done in rounds], column) for column in zip(*rounds, strict=True)]
+    return "\n\n".join([table(header, rows), *_profile(rounds[-1][0], functions), *_profile(rounds[-1][1], functions)])
+
+
+def _ratios(floors: Sequence[float], column: Sequence[Run]) -> Sequence[object]:
+    ratios = [run.cpu_ms / low for run, low in zip(column, floors, strict=True)]
+    return (
+        column[0].name,
+        sum(sum(run.statuses.values()) for run in column),
+        quantile([run.cpu_ms for run in column], 0.5),
+        quantile(ratios, 0.5),
+        f"{quantile(ratios, 0.25):.2f} to {quantile(ratios, 0.75):.2f}",
+        quantile([run.server_ms for run in column], 0.5),
+    )
 
 
 def rate_report(run: Run, rate: float) -> str:

@@ -88,42 +88,51 @@ async def place() -> AsyncIterator[Place]:
                 yield Place(server, folder, operator)
 
 
-async def run_services(name: str, where: Place, questions: Questions, engines: str, load: Load) -> Run:
-    """The whole flow in one process. `engines`: "embedded", or the simulated delay in milliseconds."""
-    arguments = (where.server.url, str(where.data_dir), engines)
-    async with measured("host", *arguments, log=where.folder / "host.log") as host:
-        return await _run(name, where, questions, load, host)
+class Subject:
+    """A ready process of services on a bus, to be measured as often as wanted."""
 
+    def __init__(self, name: str, where: Place, host: Child) -> None:
+        self.name = name
+        self._where = where
+        self._host = host
+        self._asked = 0
 
-async def run_floor(where: Place, recording: Path, delay_ms: str, questions: Questions, load: Load) -> Run:
-    """The floor."""
-    arguments = (where.server.url, str(recording), delay_ms)
-    async with measured("floor", *arguments, log=where.folder / "floor.log") as host:
-        return await _run("floor", where, questions, load, host)
+    async def run(self, questions: Questions, load: Load) -> Run:
+        """One measured run; what `load.warm` asks before it is not counted."""
+        self._asked += 1
+        if load.warm:
+            warm = questions.queries(load.warm, f"warm{self._asked}", **load.fields)
+            await _call(self._where, warm, {"at_once": 8})
+        await self._host.ask("begin")
+        before = cpu_s(self._where.server.pid)
+        called = await _call(
+            self._where, questions.queries(load.queries, f"run{self._asked}", **load.fields), load.pace
+        )
+        spent_by_server = cpu_s(self._where.server.pid) - before
+        spent = await self._host.ask("end")
+        seen = await stamps(self._where.operator.bus.nc, TENANT)
+        return _figures(self.name, load, called, spent, spent_by_server, seen)
 
 
 @asynccontextmanager
-async def services(where: Place, engines: str) -> AsyncIterator[None]:
-    """The whole flow, unmeasured."""
-    async with measured("host", where.server.url, str(where.data_dir), engines, log=where.folder / "host.log"):
-        yield
+async def services(name: str, where: Place, engines: str) -> AsyncIterator[Subject]:
+    """The whole flow in one process. `engines`: "embedded", or the simulated delay in milliseconds."""
+    arguments = (where.server.url, str(where.data_dir), engines)
+    async with measured("host", *arguments, log=where.folder / "host.log") as host:
+        yield Subject(name, where, host)
 
 
-async def _run(name: str, where: Place, questions: Questions, load: Load, host: Child) -> Run:
-    if load.warm:
-        warm_load = Load(load.warm, 0, {"at_once": 8}, load.fields)
-        await _call(where, questions.queries(load.warm, "warm", **load.fields), warm_load)
-    await host.ask("begin")
-    before = cpu_s(where.server.pid)
-    called = await _call(where, questions.queries(load.queries, "run", **load.fields), load)
-    spent_by_server = cpu_s(where.server.pid) - before
-    spent = await host.ask("end")
-    return _figures(name, load, called, spent, spent_by_server, await stamps(where.operator.bus.nc, TENANT))
+@asynccontextmanager
+async def floor(where: Place, recording: Path, delay_ms: str) -> AsyncIterator[Subject]:
+    """The floor."""
+    arguments = (where.server.url, str(recording), delay_ms)
+    async with measured("floor", *arguments, log=where.folder / "floor.log") as host:
+        yield Subject("floor", where, host)
 
 
-async def _call(where: Place, queries: dict[str, Any], load: Load) -> Any:
+async def _call(where: Place, queries: dict[str, Any], pace: dict[str, float]) -> Any:
     plan = where.folder / "plan.json"
-    plan.write_text(json.dumps({"tenant": TENANT, "queries": queries, **load.pace}))
+    plan.write_text(json.dumps({"tenant": TENANT, "queries": queries, **pace}))
     async with child("caller", where.server.url, str(plan)) as caller:
         return await caller.hear(_CALL_WITHIN_S)
 
