@@ -1,6 +1,8 @@
 """Fixtures that every test may use."""
 
 import os
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -28,3 +30,17 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip("set FANFUSE_SHARED to the folder of evaluation data")
     return folder
+
+
+@pytest.fixture(autouse=True)
+def _never_hang() -> Iterator[None]:
+    """A test that hangs fails after four minutes instead of holding the whole run."""
+
+    def stop(_number: int, _frame: object) -> None:
+        raise TimeoutError("the test hung for four minutes")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, 240)
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)

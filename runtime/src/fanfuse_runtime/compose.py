@@ -32,6 +32,7 @@ from fanfuse_runtime.registry import BackendsView, CorporaView
 from fanfuse_runtime.service import Service, ServiceFactory
 from fanfuse_runtime.settings import RuntimeSettings
 from fanfuse_runtime.setup import ensure_topology_in_time
+from fanfuse_runtime.tasks import end_tasks
 from fanfuse_runtime.telemetry import build_tracer_provider, shut_down
 
 _log = get_logger("process")
@@ -164,10 +165,7 @@ class Process:
         if self._heartbeats is not None and self._connection.problem is None:
             await self._heartbeats.send()
         await self._finish_work()
-        tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end_tasks(list(self._tasks))
         for service in self.services:
             if service.close is not None:
                 await service.close()

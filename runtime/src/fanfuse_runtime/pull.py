@@ -21,6 +21,7 @@ from fanfuse_contracts import limits
 from fanfuse_contracts.streams import ConsumerSpec
 from fanfuse_runtime.delivery import Delivery
 from fanfuse_runtime.logs import get_logger
+from fanfuse_runtime.tasks import end_tasks
 
 _EXPIRES_S: Final = 10.0
 _HEARTBEAT_S: Final = 2.5
@@ -171,12 +172,9 @@ class PullLoop:
         self._stopping = True
         if self._held:
             await asyncio.wait(list(self._held), timeout=timeout_s)
-        for task, delivery in list(self._held.items()):
-            task.cancel()
+        for delivery in list(self._held.values()):
             await delivery.retry_after(0)
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, *self._held, return_exceptions=True)
+        await end_tasks((*self._tasks, *self._held))
 
     async def unsubscribe(self) -> None:
         """Called by FastStream when it stops the subscriber."""

@@ -20,6 +20,7 @@ from fanfuse_contracts.health import BackendState
 from fanfuse_contracts.tokens import is_token
 from fanfuse_runtime.bus import Bus
 from fanfuse_runtime.logs import get_logger
+from fanfuse_runtime.tasks import end_tasks
 
 _log = get_logger("registry")
 _RETRY_S = 0.2
@@ -63,8 +64,7 @@ class BucketView(Generic[M]):
     async def stop(self) -> None:
         """Stop watching."""
         if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+            await end_tasks((self._task,))
 
     def reread(self) -> None:
         """Start a new watch now (after a reconnect)."""
