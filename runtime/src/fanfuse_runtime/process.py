@@ -12,21 +12,32 @@ from typing import NoReturn
 
 from pydantic import ValidationError
 
-from fanfuse_runtime.compose import compose
+from fanfuse_runtime.compose import Process
 from fanfuse_runtime.configfile import ConfigError
 from fanfuse_runtime.logs import LogLevelError, configure_logs
 from fanfuse_runtime.service import ServiceFactory
 from fanfuse_runtime.settings import RuntimeSettings
 from fanfuse_runtime.setup import SetupMismatchError
+from fanfuse_runtime.tasks import end_tasks
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 async def serve(factories: Sequence[ServiceFactory], settings: RuntimeSettings) -> None:
     """Run until a signal asks to stop."""
-    stop = stop_on_signals()
-    async with compose(*factories, settings=settings):
-        await stop.wait()
+    process = Process(settings)
+    starting = asyncio.ensure_future(process.start(factories))
+    asked = asyncio.ensure_future(stop_on_signals().wait())
+    try:
+        # A start waits for its broker for as long as it takes, but never against a signal.
+        await asyncio.wait((starting, asked), return_when=asyncio.FIRST_COMPLETED)
+        if starting.done():
+            await starting
+            await asked
+    finally:
+        asked.cancel()
+        await end_tasks((starting,))
+        await process.stop()
 
 
 def stop_on_signals() -> asyncio.Event:
