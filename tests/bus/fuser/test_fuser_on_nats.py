@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import nats
 import pytest
 from nats.aio.client import Client
+from nats.aio.msg import Msg
 
 from fanfuse_contracts import streams, subjects
 from fanfuse_contracts.answer import Answer
@@ -16,8 +17,10 @@ from fanfuse_contracts.health import BackendOutcome, Heartbeat, ServedPool
 from fanfuse_contracts.plan import QueryPlanned
 from fanfuse_contracts.retrieval import ChunksReply, ChunksRequest, ChunkText, LaneReply
 from fanfuse_fuser.adapters.texts import patience
+from fanfuse_fuser.bus import _of_subject
 from fanfuse_fuser.service import build
 from fanfuse_runtime.compose import Process, compose
+from fanfuse_runtime.delivery import Delivery
 from fanfuse_runtime.server import NatsServer
 from fanfuse_runtime.settings import RuntimeSettings
 from fanfuse_testing.nats import _session_server, nats_server
@@ -184,6 +187,15 @@ async def test_a_query_id_used_twice_hears_the_first_answer_again(around: Surrou
     await around.plan("q1", attempt=1)
     again = await around.answer("q1", number=2)
     assert again.submitted_ns == first.submitted_ns
+
+
+@pytest.mark.parametrize("ahead_ms", [0, 20, 500])
+def test_the_time_of_a_submission_survives_a_clock_estimate_that_is_behind(ahead_ms: int):
+    delivery = Delivery(Msg(_client=None, subject=subjects.query_planned(TENANT, "q1"), data=b""))  # type: ignore[arg-type]
+    made = planned([VECTOR]).model_copy(update={"submitted_ns": 10**18 + ahead_ms * 10**6})
+    assert _of_subject(made, delivery, 10**18).submitted_ns == made.submitted_ns
+    hour_ahead = made.model_copy(update={"submitted_ns": 10**18 + 3_600 * 10**9})
+    assert _of_subject(hour_ahead, delivery, 10**18).submitted_ns == 10**18
 
 
 async def test_two_fusers_with_one_plan_store_one_answer(nats_server: NatsServer, around: Surroundings):

@@ -1,5 +1,7 @@
 """What the fuser hears: plans and cancellations. Parse, hand to the fuser, nothing else."""
 
+from typing import Final
+
 from pydantic import ValidationError
 
 from fanfuse_contracts import subjects
@@ -12,6 +14,9 @@ from fanfuse_runtime.context import Context
 from fanfuse_runtime.delivery import Delivery
 from fanfuse_runtime.errors import BusError, RetryError
 from fanfuse_runtime.router import ServiceRouter
+
+CLOCK_ERROR_NS: Final = 1_000_000_000
+"""A second: far more than half a round trip under load, far less than a budget that would hold its slot."""
 
 
 def register(router: ServiceRouter, context: Context, fuser: Fuser, settings: FuserSettings) -> None:
@@ -36,8 +41,11 @@ def register(router: ServiceRouter, context: Context, fuser: Fuser, settings: Fu
 
 
 def _of_subject(planned: QueryPlanned, delivery: Delivery, now_ns: int) -> QueryPlanned:
-    """Who asked comes from the subject, never from the payload; and no budget begins in the future."""
-    submitted_ns = min(planned.submitted_ns, now_ns)
+    """Who asked comes from the subject, never from the payload; and no budget begins in the future.
+
+    The time names the submission, so it is left alone within the error of this process's estimate of broker time.
+    """
+    submitted_ns = planned.submitted_ns if planned.submitted_ns <= now_ns + CLOCK_ERROR_NS else now_ns
     return planned.model_copy(
         update={"tenant": delivery.tenant, "query_id": delivery.query_id, "submitted_ns": submitted_ns}
     )
