@@ -5,7 +5,7 @@ from collections.abc import Collection
 from fanfuse_contracts.answer import Answer
 from fanfuse_contracts.enums import Kind, LaneOutcome, Status
 
-_REPLIED = frozenset({LaneOutcome.ANSWERED, LaneOutcome.EMPTY, LaneOutcome.CUT})
+_WITH_HITS = frozenset({LaneOutcome.ANSWERED, LaneOutcome.CUT})
 
 
 class DemoFailed(Exception):
@@ -31,6 +31,6 @@ def check_finds(answer: Answer, expected: Collection[str], what: str) -> None:
     check(bool(set(found) & set(expected)), f"{what}: expected one of {', '.join(expected)}, found {', '.join(found)}")
 
 
-def kinds_that_replied(answer: Answer) -> frozenset[Kind]:
-    """Kinds of which some lane replied."""
-    return frozenset(lane.kind for lane in answer.coverage.lanes if lane.outcome in _REPLIED)
+def kinds_with_hits(answer: Answer) -> frozenset[Kind]:
+    """Kinds of which some lane gave hits; an empty reply proves nothing of its engine."""
+    return frozenset(lane.kind for lane in answer.coverage.lanes if lane.outcome in _WITH_HITS)

@@ -6,7 +6,7 @@ In: a scene and a question with and without graph seeds. Out: nothing but what i
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fanfuse_cli.demo.checks import check, check_complete, kinds_that_replied
+from fanfuse_cli.demo.checks import check, check_complete, kinds_with_hits
 from fanfuse_cli.demo.scene import Scene
 from fanfuse_contracts.enums import Kind, Status
 
@@ -29,7 +29,7 @@ async def play_outage(scene: Scene, question: OutageQuestion) -> None:
     scene.step("All three kinds answer")
     before = await scene.ask(question.tenant, question.text, graph_seeds=seeds, **pinned)
     check_complete(before, "before the outage")
-    check(kinds_that_replied(before) == set(Kind), "before the outage: expected all three kinds to reply")
+    check(kinds_with_hits(before) == set(Kind), "before the outage: expected hits of all three kinds")
 
     scene.step(f"kill -9 of the vector worker (process {scene.worker.pid})")
     scene.worker.kill()
@@ -45,7 +45,7 @@ async def play_outage(scene: Scene, question: OutageQuestion) -> None:
     answer = await scene.ask(question.tenant, question.text, graph_seeds=seeds, **pinned)
     check(answer.status is Status.PARTIAL, f"with a live graph: expected a partial answer, got {answer.status.value}")
     check(not answer.bm25_fallback, "with a live graph: expected bm25_fallback=False")
-    check(kinds_that_replied(answer) == {Kind.KEYWORD, Kind.GRAPH}, "expected keyword and graph to reply")
+    check(kinds_with_hits(answer) == {Kind.KEYWORD, Kind.GRAPH}, "expected hits of keyword and graph")
     await _show_health(scene)
 
     scene.step("The vector worker is started again")
