@@ -140,7 +140,7 @@ class Broken:
         return sum(1 for _ in chunks) - 1
 
     async def open(self, directory: Path) -> SearchEngine:
-        raise NotImplementedError
+        pytest.fail("a generation that failed is never opened")
 
 
 class Killed(BaseException):

@@ -140,6 +140,7 @@ async def test_log_lines_are_json_with_query_and_trace_id(processes: Processes) 
 
 async def test_a_stop_is_graceful(processes: Processes) -> None:
     """NAT-09: SIGTERM while queries run, then SIGTERM all the time: exit 0, and no query notices."""
+    await processes.scale(Stage.FUSER, 2)
     stopping: list[asyncio.Task[int]] = []
 
     async def stop_impatiently(name: str) -> int:

@@ -27,7 +27,6 @@ HEARTBEAT: Final = f"{ROOT}.heartbeat.*.*"
 AUDIT: Final = f"{ROOT}.audit.*"
 DEADLETTER: Final = f"{ROOT}.deadletter.>"
 MAX_DELIVERIES_ADVISORY: Final = "$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.*.*"
-MESSAGE_TERMINATED_ADVISORY: Final = "$JS.EVENT.ADVISORY.CONSUMER.MSG_TERMINATED.*.*"
 
 
 class QuerySubject(NamedTuple):

@@ -7,6 +7,7 @@ made by `chunk()` in engines of all three kinds; a higher `strength` ranks highe
 import asyncio
 import math
 import random
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import ClassVar
@@ -68,14 +69,14 @@ def filtered_chunks(count: int) -> list[Chunk]:
     return [chunk(f"c{number:03}", metadata=metadata) for number, metadata in enumerate(drawn)]
 
 
-class EngineSuite:
+class EngineSuite(ABC):
     """Inherit, and set `kind` and `builder`."""
 
     kind: ClassVar[Kind]
 
+    @abstractmethod
     def builder(self) -> IndexBuilder:
         """The adapter under test."""
-        raise NotImplementedError
 
     async def opened(self, folder: Path, chunks: Sequence[Chunk], tenant: str = TENANT) -> SearchEngine:
         """An index of `chunks`, opened."""

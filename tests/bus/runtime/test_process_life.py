@@ -1,6 +1,9 @@
 """Starting, stopping and the broker going away: nothing is lost, nothing is handled twice (NAT-08, NAT-09, NAT-11)."""
 
 import asyncio
+import os
+import signal
+import sys
 import time
 from pathlib import Path
 
@@ -251,3 +254,21 @@ async def test_a_stop_without_a_broker_ends_cleanly(own_nats_server: NatsServer,
         own_nats_server.kill()
         await until(lambda: not process.context.bus.nc.is_connected, "disconnected")
     assert process.context.bus.nc.is_closed
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_a_signal_ends_a_start_that_waits_for_its_broker(tmp_path: Path, number: signal.Signals) -> None:
+    with NatsServer(tmp_path) as server:
+        url = server.url
+    waiting = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "fanfuse_fuser",
+        env=os.environ | {"NATS_URL": url},
+        stderr=asyncio.subprocess.PIPE,
+    )
+    assert waiting.stderr is not None
+    async with asyncio.timeout(PATIENCE_S):
+        assert b"bus.error" in await waiting.stderr.readline()
+        waiting.send_signal(number)
+        assert await waiting.wait() == 0
