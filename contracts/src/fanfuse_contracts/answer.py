@@ -6,7 +6,7 @@ from pydantic import Field
 
 from fanfuse_contracts.base import Event, FiniteFloat, Model, Nanoseconds
 from fanfuse_contracts.enums import FailureKind, FallbackReason, Kind, LaneOutcome, Shape, Status
-from fanfuse_contracts.plan import CorpusRoutingDecision, Rejection, RoutingDecision
+from fanfuse_contracts.plan import Clarification, CorpusRoutingDecision, Rejection, RoutingDecision, Unconfirmed
 from fanfuse_contracts.query import Hop
 from fanfuse_contracts.retrieval import ChunkId
 from fanfuse_contracts.tokens import Token
@@ -44,6 +44,8 @@ class LaneReport(Model):
     lane: Token | None = None
     """None for a lane that was skipped before any call."""
     corpus: Token
+    corpora: tuple[Token, ...] = ()
+    """The corpora of a shared search (`corpus` is `_all`)."""
     kind: Kind
     backend: Token
     outcome: LaneOutcome
@@ -89,7 +91,11 @@ class Answer(Event):
     corpus_decision: CorpusRoutingDecision | None = None
     decisions: tuple[RoutingDecision, ...] = ()
     rejection: Rejection | None = None
-    """Set for every status that is not complete or partial: what is wrong and what to do."""
+    """Set for the statuses failed, rejected and expired: what is wrong and what to do."""
+    clarification: Clarification | None = None
+    """Set for the status clarify: what is missing, or what the query could mean."""
+    unconfirmed: tuple[Unconfirmed, ...] = ()
+    """Sources that belong to the answer and are missing from it, or stale. Nothing of another kind stands in."""
     total: int = 0
     """Distinct chunks in the fused window, before offset and top_k."""
     missing_texts: tuple[ChunkId, ...] = ()

@@ -39,6 +39,11 @@ class Model(BaseModel):
         """Parse and validate; raises `pydantic.ValidationError` with every faulty field named."""
         return cls.model_validate_json(data)
 
+    @classmethod
+    def from_stored(cls, data: bytes) -> Self:
+        """Like `from_json`, but unknown fields are ignored at every depth: what a newer version wrote can be read."""
+        return cls.model_validate_json(data, extra="ignore")
+
 
 class Written(Model):
     """Written by a caller or an operator: an unknown field is an error, so that a typo is never ignored."""
@@ -47,6 +52,11 @@ class Written(Model):
 
 
 class Event(Model):
-    """Written by a service for another service: unknown fields are ignored."""
+    """Written by a service for another service: unknown fields are ignored, also in what a caller wrote inside it."""
 
     schema_version: Literal[1] = SCHEMA_VERSION
+
+    @classmethod
+    def from_json(cls, data: bytes) -> Self:
+        """Parse and validate; raises `pydantic.ValidationError` with every faulty field named."""
+        return cls.from_stored(data)

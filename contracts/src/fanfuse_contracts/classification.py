@@ -42,12 +42,33 @@ class FiredRule(Model):
     amount: FiniteFloat = 0.0
 
 
+class ScopeSignal(Model):
+    """A configured domain or content type that the text names."""
+
+    scope: Token
+    alias: str
+    """The words that named it, as configured."""
+
+
+class AskedCapability(Model):
+    """A capability that the text asks for."""
+
+    capability: Token
+    matched: tuple[str, ...]
+    """The terms of the card that were found."""
+    found: tuple[Token, ...] = ()
+    """Names of the arguments whose pattern matches the text."""
+
+
 class CorpusScore(Model):
-    """Raw score of one corpus: term weights plus boosts, and the rules that fired."""
+    """Raw score of one corpus: the scorer's value plus boosts, and what else its card says of the text."""
 
     corpus: Token
     score: FiniteFloat
     fired: tuple[FiredRule, ...] = ()
+    asked: tuple[AskedCapability, ...] = ()
+    cannot_confirm: tuple[str, ...] = ()
+    """Names of the card's topics that the text asks about."""
 
     @property
     def excluded(self) -> bool:
@@ -59,5 +80,6 @@ class QueryClassified(QueryEvent):
     """Published on `query.classified.<tenant>.<query_id>`."""
 
     classification: QueryShape
+    scopes: tuple[ScopeSignal, ...] = ()
     corpus_scores: tuple[CorpusScore, ...] = ()
-    """One row per corpus of the tenant that has a score or a fired rule."""
+    """One row per corpus of the tenant that has a score, a fired rule or an asked capability."""

@@ -1,14 +1,18 @@
-"""The capability card of a corpus, as it stands in the `corpora` bucket."""
+"""The capability card of a corpus, as it stands in the registry."""
 
 from enum import StrEnum
-from typing import Annotated, Self
+from typing import Annotated, Final, Self
 
 from pydantic import Field, model_validator
 
-from fanfuse_contracts.base import FiniteFloat, Weight, Written
-from fanfuse_contracts.enums import Kind
+from fanfuse_contracts.base import MAX_WEIGHT, FiniteFloat, Weight, Written
+from fanfuse_contracts.capability import Capability, Topic
+from fanfuse_contracts.enums import Kind, SourceKind
 from fanfuse_contracts.filters import FieldName, Op
 from fanfuse_contracts.tokens import Token
+
+ALL_CORPORA: Final = "_all"
+"""Stands for several corpora in the subject and lane of a shared search; no corpus may have this name."""
 
 
 class FieldType(StrEnum):
@@ -44,6 +48,8 @@ class Wiring(Written):
     """Factor on the shape's weight for this lane."""
     operators: frozenset[Op] = frozenset()
     """Filter operators this backend applies exactly."""
+    shared: bool = False
+    """True: the backend can search several corpora in one call (one lane when `fan_out` is off)."""
 
 
 class CorpusCard(Written):
@@ -61,6 +67,20 @@ class CorpusCard(Written):
     embedder: EmbedderSpec | None = None
     fields: dict[FieldName, FieldType] = {}
     """Filterable metadata."""
+    source: SourceKind = SourceKind.REFERENCE
+    """The kind of truth it holds. Another kind never stands in for it."""
+    can_answer: tuple[Capability, ...] = ()
+    """What queries may ask of it, with the arguments each needs."""
+    cannot_confirm: tuple[Topic, ...] = ()
+    """What it must not be asked, although its text may speak of it."""
+    fallbacks: tuple[Token, ...] = ()
+    """Corpora of the same kind of truth that may stand in while every backend of this one is down."""
+    freshness_s: Annotated[int, Field(gt=0)] | None = None
+    """Text indexed longer ago than this counts as stale, and the answer says so. None: never."""
+    cost: Annotated[float, Field(ge=0.0, le=MAX_WEIGHT, allow_inf_nan=False)] = 0.0
+    """Relative price of one search, counted against `max_cost`."""
+    scopes: frozenset[Token] = frozenset()
+    """Domains and content types it belongs to, as named in the configuration's `scopes`."""
     term_weights: dict[str, FiniteFloat] = {}
     """Terms (lower case) that speak for this corpus, with their weight: the default scorer's model."""
     generation: Token | None = None
@@ -68,6 +88,17 @@ class CorpusCard(Written):
     chunks: Annotated[int, Field(ge=0)] = 0
     indexed_at: str | None = None
     """UTC time of the last index run, ISO 8601 with offset."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.corpus == ALL_CORPORA:
+            raise ValueError(f"{ALL_CORPORA!r} stands for several corpora: choose another name")
+        names = [capability.name for capability in self.can_answer]
+        if len(names) != len(set(names)):
+            raise ValueError(f"corpus {self.corpus!r} has two capabilities of the same name")
+        if self.corpus in self.fallbacks:
+            raise ValueError(f"corpus {self.corpus!r} cannot stand in for itself")
+        return self
 
     @model_validator(mode="after")
     def _one_wiring_per_backend(self) -> Self:

@@ -11,6 +11,17 @@ class Kind(StrEnum):
     GRAPH = "graph"
 
 
+class SourceKind(StrEnum):
+    """The kind of truth a corpus holds."""
+
+    REFERENCE = "reference"
+    """What documents say."""
+    POLICY = "policy"
+    """What the rules are."""
+    RECORD = "record"
+    """What is the case now, for one thing."""
+
+
 class Shape(StrEnum):
     """Shape of a query's text, see `classify_shape`."""
 
@@ -93,17 +104,31 @@ class RejectionCode(StrEnum):
     INVALID_QUERY = "invalid_query"
     EMPTY_QUERY = "empty_query"
     TOO_LARGE = "too_large"
+    UNAUTHENTICATED = "unauthenticated"
     UNKNOWN_CORPUS = "unknown_corpus"
+    PIN_REQUIRED = "pin_required"
     NO_VISIBLE_CORPUS = "no_visible_corpus"
     ALL_EXCLUDED = "all_excluded"
     UNSUPPORTED_FILTER = "unsupported_filter"
     NO_LANE = "no_lane"
+    UNCONFIRMED = "unconfirmed"
     OVERLOADED = "overloaded"
     UNAVAILABLE = "unavailable"
     EXPIRED = "expired"
     CANCELLED = "cancelled"
     GONE = "gone"
     INTERNAL = "internal"
+
+
+class UnconfirmedReason(StrEnum):
+    """Why a source that belongs to an answer could not be confirmed."""
+
+    DOWN = "down"
+    """No backend of it could be asked, or none answered."""
+    STALE = "stale"
+    """Its index is older than its card allows."""
+    OUT_OF_SCOPE = "out_of_scope"
+    """Its card says that it cannot confirm what was asked."""
 
 
 class Stage(StrEnum):

@@ -2,7 +2,7 @@
 
 from fanfuse_contracts.base import Event, Nanoseconds
 from fanfuse_contracts.enums import Stage
-from fanfuse_contracts.plan import Plan, Rejection
+from fanfuse_contracts.plan import Clarification, Plan, Rejection
 from fanfuse_contracts.tokens import Token
 
 
@@ -30,5 +30,6 @@ class RouteAudited(Event):
     query_id: Token
     principal: str | None = None
     plan: Plan | None = None
+    clarification: Clarification | None = None
     rejection: Rejection | None = None
     submitted_ns: Nanoseconds

@@ -7,10 +7,20 @@ from pydantic import Field
 from fanfuse_contracts import limits
 from fanfuse_contracts.base import MAX_WEIGHT, Event, FiniteFloat, Model, Nanoseconds, Weight, Written
 from fanfuse_contracts.classification import QueryShape
-from fanfuse_contracts.enums import FallbackReason, Kind, LaneOutcome, RejectionCode, Shape, Strategy
+from fanfuse_contracts.enums import (
+    FallbackReason,
+    Kind,
+    LaneOutcome,
+    RejectionCode,
+    Shape,
+    SourceKind,
+    Strategy,
+    UnconfirmedReason,
+)
 from fanfuse_contracts.filters import Filter
 from fanfuse_contracts.query import QueryEvent, SubmittedQuery
 from fanfuse_contracts.tokens import Token
+from fanfuse_contracts.weights import Weights
 
 
 class CorpusCandidate(Model):
@@ -21,29 +31,25 @@ class CorpusCandidate(Model):
     probability: Annotated[float, Field(ge=0.0, le=1.0)]
     selected: bool
     reason: str
+    boosted_by: tuple[str, ...] = ()
+    """Rules and scopes that spoke for it."""
+    excluded_by: tuple[str, ...] = ()
+    """Rules that excluded it."""
 
 
 class CorpusRoutingDecision(Model):
     """Which corpora are searched, and why. One per query."""
 
     strategy: Strategy
+    """The strategy that decided (effective)."""
+    configured: Strategy = Strategy.LEARNED
+    """The most selective strategy that the configuration allows without a pin."""
     selected_corpora: tuple[Token, ...]
     scores: tuple[CorpusCandidate, ...]
     fan_out: bool
+    """False: corpora that share a backend and an embedder are searched in one lane."""
     candidate_n: int
     reason: str
-
-
-class Weights(Model):
-    """Weights of the three kinds after the shape's bias and the wiring's own factor."""
-
-    vector: Weight
-    keyword: Weight
-    graph: Weight
-
-    def of(self, kind: Kind) -> float:
-        """Weight of one kind."""
-        return {Kind.VECTOR: self.vector, Kind.KEYWORD: self.keyword, Kind.GRAPH: self.graph}[kind]
 
 
 class RoutingDecision(Model):
@@ -60,6 +66,21 @@ class RoutingDecision(Model):
     bm25_fallback: bool
     """True iff keyword is the only lane left and at least one wired lane was left out for health."""
     reason: str
+    source: SourceKind = SourceKind.REFERENCE
+    corpus_weight: Weight = 1.0
+    """Share of the relevance: factor of every weight of this corpus."""
+    asked: tuple[Token, ...] = ()
+    """Capabilities that the query asks of this corpus."""
+    stands_in_for: Token | None = None
+    """The corpus that is down and names this one as its fallback."""
+
+
+class Unconfirmed(Model):
+    """A source that belongs to the answer and could not be confirmed."""
+
+    corpus: Token
+    reason: UnconfirmedReason
+    message: str
 
 
 class Lane(Model):
@@ -67,6 +88,9 @@ class Lane(Model):
 
     name: Token
     corpus: Token
+    """`_all`: a shared search over `corpora`."""
+    corpora: tuple[Token, ...] = ()
+    """The corpora of a shared search, sorted; empty for a lane of one corpus."""
     kind: Kind
     backend: Token
     pool: Token
@@ -99,6 +123,8 @@ class Plan(Model):
     corpus_decision: CorpusRoutingDecision
     decisions: tuple[RoutingDecision, ...]
     """One per selected corpus, in the order of selection."""
+    unconfirmed: tuple[Unconfirmed, ...] = ()
+    """Selected sources that are known before any call to be missing or stale."""
 
 
 class QueryPlanned(QueryEvent):
@@ -117,6 +143,35 @@ class Rejection(Model):
     retryable: bool = False
 
 
+class MissingArgument(Model):
+    """What a capability needs and the query does not state."""
+
+    corpus: Token
+    capability: Token
+    argument: Token
+    description: str = ""
+    field: str | None = None
+    """State it as a filter on this field, where there is one."""
+
+
+class CapabilityOption(Model):
+    """One thing the query could mean."""
+
+    corpus: Token
+    capability: Token
+    source: SourceKind
+    description: str = ""
+
+
+class Clarification(Model):
+    """The query cannot be carried out as it stands: what is missing, or what it could mean. No backend was called."""
+
+    message: str
+    missing: tuple[MissingArgument, ...] = ()
+    options: tuple[CapabilityOption, ...] = ()
+    """Send the query again with one of these as `capability`."""
+
+
 class RetrieveCommand(Event):
     """Published on `retrieve.<kind>.<pool>.<tenant>.<corpus>`: fetch one ranked list."""
 
@@ -124,6 +179,8 @@ class RetrieveCommand(Event):
     query_id: Token
     lane: Token
     corpus: Token
+    corpora: tuple[Token, ...] = ()
+    """The corpora of a shared search (`corpus` is `_all`); every hit then names its corpus."""
     kind: Kind
     backend: Token
     text: str
@@ -148,8 +205,13 @@ class DecideRequest(Written):
 
 
 class DecideReply(Event):
-    """What would be done: exactly one of plan and rejection is set."""
+    """What would be done: exactly one of plan, clarification and rejection is set."""
 
     classification: QueryShape | None = None
     plan: Plan | None = None
+    clarification: Clarification | None = None
     rejection: Rejection | None = None
+    registry_revision: int = 0
+    """Revision of the registry the plan rests on."""
+    health_version: int = 0
+    """Revision of the backends' states the plan rests on."""

@@ -10,9 +10,10 @@ from pydantic import AfterValidator, ConfigDict, Field, field_validator, model_v
 
 from fanfuse_contracts import limits
 from fanfuse_contracts.base import Event, FiniteFloat, Model, Nanoseconds, Written
-from fanfuse_contracts.enums import Stage
+from fanfuse_contracts.enums import Shape, Stage
 from fanfuse_contracts.filters import Filter, check_size
 from fanfuse_contracts.tokens import Token
+from fanfuse_contracts.weights import Weights
 
 
 def _clean_text(text: str) -> str:
@@ -52,12 +53,42 @@ class QueryVector(Written):
         return values
 
 
+class StickyCorpus(Written):
+    """A corpus of an earlier decision."""
+
+    corpus: Token
+    weight: Annotated[float, Field(gt=0.0, le=1.0)] = 1.0
+    """Its share of the relevance."""
+    weights: Weights | None = None
+    """Weights of its kinds. None: by shape."""
+
+
+class StickyDecision(Written):
+    """An earlier decision, so that the next query of a session stays with its sources. Lanes, filters, health and
+    budget are planned anew; a corpus that is no longer visible is left out."""
+
+    shape: Shape | None = None
+    """None: the shape of the text."""
+    corpora: Annotated[tuple[StickyCorpus, ...], Field(min_length=1, max_length=limits.MAX_CORPORA_PER_QUERY)]
+
+    @field_validator("corpora")
+    @classmethod
+    def _each_once(cls, corpora: tuple[StickyCorpus, ...]) -> tuple[StickyCorpus, ...]:
+        if len({one.corpus for one in corpora}) != len(corpora):
+            raise ValueError("a corpus stands twice in the decision: name each once")
+        return corpora
+
+
 class SubmittedQuery(Written):
     """What a caller publishes on `query.submitted.<tenant>.<query_id>`."""
 
     text: Text
     corpora: Annotated[tuple[Token, ...], Field(min_length=1, max_length=limits.MAX_CORPORA_PER_QUERY)] | None = None
     """Pin: search these corpora and no other. Absent: the router selects."""
+    decision: StickyDecision | None = None
+    """An earlier decision to stay with, instead of a pin."""
+    capability: Token | None = None
+    """Which capability is meant, where several could be: the reply to a clarification."""
     top_k: Annotated[int, Field(ge=1, le=limits.MAX_TOP_K)] = limits.DEFAULT_TOP_K
     offset: Annotated[int, Field(ge=0, le=limits.MAX_OFFSET)] = 0
     """Hits to skip; pages of one query join without holes."""
@@ -78,6 +109,12 @@ class SubmittedQuery(Written):
     """Absent: only corpora marked public are visible."""
     include_text: bool = True
     """False: the answer carries ids, titles and scores only."""
+
+    @model_validator(mode="after")
+    def _pin_or_decision(self) -> Self:
+        if self.corpora is not None and self.decision is not None:
+            raise ValueError("corpora and decision both say where to search: send one of them")
+        return self
 
     @model_validator(mode="after")
     def _page_fits_window(self) -> Self:

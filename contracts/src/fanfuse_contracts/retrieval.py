@@ -21,6 +21,8 @@ class LaneHit(Model):
     score: FiniteFloat
     """The engine's own score, comparable within this lane only."""
     content_hash: str
+    corpus: Token | None = None
+    """Set in a shared search only: whose chunk it is."""
     title: Annotated[str, Field(max_length=limits.MAX_TITLE_CHARS)] = ""
 
 

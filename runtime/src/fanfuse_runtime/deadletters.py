@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from fanfuse_contracts import flow, metrics, subjects
 from fanfuse_contracts.enums import Stage
+from fanfuse_contracts.headers import PRINCIPAL
 from fanfuse_contracts.operations import DeadLetter
 from fanfuse_contracts.tokens import InvalidTokenError, check_token
 from fanfuse_runtime.bus import Bus
@@ -49,7 +50,7 @@ async def publish_dead_letter(
         reason=reason,
         detail=detail[:_MAX_DETAIL],
         deliveries=deliveries,
-        headers=dict(headers),
+        headers={name: value for name, value in headers.items() if name != PRINCIPAL},
         payload_base64=base64.b64encode(data[:_MAX_PAYLOAD]).decode(),
         at=datetime.fromtimestamp(bus.now_ns() / 1e9, UTC).isoformat(),
     )

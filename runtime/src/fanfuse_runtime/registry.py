@@ -145,7 +145,7 @@ class BucketView(Generic[M]):
         if entry.operation is not None or not entry.value:
             return None
         try:
-            return self._model.from_json(entry.value)
+            return self._model.from_stored(entry.value)
         except ValidationError as error:
             # A value this version can't read is treated as absent: fail closed, and say so.
             _log.error("registry.unreadable", bucket=self._bucket, key=entry.key, error=str(error))

@@ -15,10 +15,10 @@ from fanfuse_contracts.plan import (
     QueryPlanned,
     RoutingDecision,
     SkippedLane,
-    Weights,
 )
 from fanfuse_contracts.query import AcceptedQuery
 from fanfuse_contracts.retrieval import ChunksReply, ChunkText, Failure, LaneHit, LaneReply
+from fanfuse_contracts.weights import Weights
 from fanfuse_fuser.domain.join import LaneResult
 from fanfuse_fuser.ports import RawReply
 

@@ -91,7 +91,7 @@ class Operator:
         except KeyNotFoundError as error:
             deleted = error.entry.revision if error.entry is not None else None
             return Registered(None, deleted or 0)
-        return Registered(CorpusCard.from_json(entry.value or b""), entry.revision or 0)
+        return Registered(CorpusCard.from_stored(entry.value or b""), entry.revision or 0)
 
     async def put_card(self, card: CorpusCard, over: int) -> int:
         """Write a card over a known revision; returns the new one. Raises `ConflictError`."""

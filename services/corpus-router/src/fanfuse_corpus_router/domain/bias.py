@@ -9,7 +9,7 @@ from typing import Final
 from fanfuse_contracts.base import MAX_WEIGHT
 from fanfuse_contracts.corpus import Wiring
 from fanfuse_contracts.enums import Kind, Shape
-from fanfuse_contracts.plan import Weights
+from fanfuse_contracts.weights import Weights
 
 BIAS: Final = MappingProxyType(
     {
