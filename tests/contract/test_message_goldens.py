@@ -21,8 +21,10 @@ MODELS: Final[dict[str, type[Model]]] = {
     **{f"{channel.name}.reply": channel.reply for channel in CHANNELS if channel.reply is not None},
 }
 NEW: Final = {"field_of_a_later_version": {"nested": [1, None, "text"]}}
-CALLERS_OWN: Final = frozenset({"filter", "principal", "vector", "hyde_vector"})
-"""What a caller wrote stands in events as it was: nothing may be dropped from it, so nothing unknown is let in."""
+GUARDED: Final = frozenset({"filter", "principal"})
+"""Never relaxed: dropping an unknown part of these would widen what is found."""
+PREVIOUS: Final = GOLDENS.parent / "messages-previous"
+"""The messages of the version before: a newer process reads them, and loses nothing that stands in them."""
 
 
 def golden(name: str) -> Any:
@@ -33,11 +35,22 @@ def dumped(model: type[Model], body: Any) -> Any:
     return json.loads(model.from_json(json.dumps(body).encode()).to_json())
 
 
+def holds(whole: Any, part: Any) -> bool:
+    """True if everything in `part` stands in `whole`, at every depth."""
+    match part:
+        case dict():
+            return all(key in whole and holds(whole[key], value) for key, value in part.items())
+        case list():
+            return len(whole) == len(part) and all(map(holds, whole, part))
+        case _:
+            return bool(whole == part)
+
+
 def with_new_fields(body: Any) -> Any:
-    """The same body with an unknown field in every object but a caller's own."""
+    """The same body with an unknown field in every object but the guarded ones."""
     match body:
         case dict():
-            grown = {key: value if key in CALLERS_OWN else with_new_fields(value) for key, value in body.items()}
+            grown = {key: value if key in GUARDED else with_new_fields(value) for key, value in body.items()}
             return grown if is_mapping(body) else grown | NEW
         case list():
             return [with_new_fields(item) for item in body]
@@ -86,6 +99,22 @@ def test_an_unknown_field_of_a_caller_is_refused(name: str) -> None:
     """A typo is never ignored."""
     with pytest.raises(ValidationError, match="field_of_a_later_version"):
         dumped(MODELS[name], golden(name)["body"] | NEW)
+
+
+@pytest.mark.parametrize("name", sorted(MODELS))
+def test_a_message_of_the_version_before_is_read_whole(name: str) -> None:
+    body = json.loads((PREVIOUS / f"{name}.json").read_text(encoding="utf-8"))["body"]
+    assert holds(dumped(MODELS[name], body), body)
+
+
+@pytest.mark.parametrize("part", sorted(GUARDED))
+def test_an_unknown_part_of_a_filter_or_principal_is_never_dropped(part: str) -> None:
+    body = golden("query_classified")["body"]
+    given: dict[str, Any] = {"filter": {"field": "year", "op": "eq", "value": 1}, "principal": {"id": "u1"}}[part]
+    body["query"] |= {part: given}
+    assert dumped(MODELS["query_classified"], body)["query"][part]
+    with pytest.raises(ValidationError, match="field_of_a_later_version"):
+        dumped(MODELS["query_classified"], body | {"query": body["query"] | {part: given | NEW}})
 
 
 def test_every_model_says_who_writes_it() -> None:

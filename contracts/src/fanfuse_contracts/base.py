@@ -4,9 +4,9 @@ In: JSON bytes. Out: frozen pydantic models. `Written` is for what a caller or a
 refused); `Event` is for what services tell each other (unknown fields are ignored, so a rolling upgrade loses nothing).
 """
 
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 SCHEMA_VERSION: Literal[1] = 1
 """Version carried by every event; raised when a field changes its meaning, not when one is added."""
@@ -49,6 +49,20 @@ class Written(Model):
     """Written by a caller or an operator: an unknown field is an error, so that a typo is never ignored."""
 
     model_config = ConfigDict(extra="forbid")
+
+
+class Guarded(Written):
+    """Written by a caller and never relaxed: an unknown field is an error even inside the event of a newer version,
+    because dropping a condition, or who asks, would widen what is found."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_unknown(cls, value: Any) -> Any:
+        if isinstance(value, dict):
+            known = {name for key, field in cls.model_fields.items() for name in (key, field.alias)}
+            if unknown := sorted(str(key) for key in value.keys() - known):
+                raise ValueError(f"unknown field {unknown[0]!r}")
+        return value
 
 
 class Event(Model):

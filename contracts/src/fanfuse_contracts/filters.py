@@ -13,7 +13,7 @@ from typing import Annotated, Any, Self
 from pydantic import Discriminator, Field, StrictBool, StrictFloat, StrictInt, StrictStr, Tag, model_validator
 
 from fanfuse_contracts import limits
-from fanfuse_contracts.base import Written
+from fanfuse_contracts.base import Guarded
 
 
 class Op(StrEnum):
@@ -38,7 +38,7 @@ Scalar = StrictBool | StrictInt | StrictFloat | StrictStr
 FieldName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}$")]
 
 
-class Leaf(Written):
+class Leaf(Guarded):
     """`field op value`. `in`/`not_in` take a list, `exists` a bool, ordered operators a number or a string.
 
     `contains`: the string field has the value as a substring (case-sensitive), or the list field has it as a member.
@@ -66,19 +66,19 @@ def _wanted(op: Op) -> str:
     return "a list of values" if op in LIST_OPS else "one value"
 
 
-class And(Written):
+class And(Guarded):
     """Every part holds."""
 
     all_of: Annotated[tuple["Filter", ...], Field(alias="and", min_length=1)]
 
 
-class Or(Written):
+class Or(Guarded):
     """At least one part holds."""
 
     any_of: Annotated[tuple["Filter", ...], Field(alias="or", min_length=1)]
 
 
-class Not(Written):
+class Not(Guarded):
     """The part does not hold."""
 
     negated: Annotated["Filter", Field(alias="not")]

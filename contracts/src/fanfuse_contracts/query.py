@@ -9,7 +9,7 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, ConfigDict, Field, field_validator, model_validator
 
 from fanfuse_contracts import limits
-from fanfuse_contracts.base import Event, FiniteFloat, Model, Nanoseconds, Written
+from fanfuse_contracts.base import Event, FiniteFloat, Guarded, Model, Nanoseconds, Written
 from fanfuse_contracts.enums import Shape, Stage
 from fanfuse_contracts.filters import Filter, check_size
 from fanfuse_contracts.tokens import Token
@@ -32,7 +32,7 @@ Text = Annotated[str, AfterValidator(_clean_text)]
 Term = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_clean_text)]
 
 
-class Principal(Written):
+class Principal(Guarded):
     """Who asks, as stated by the tenant's application."""
 
     id: Annotated[str, Field(min_length=1, max_length=200)]
