@@ -110,7 +110,8 @@ def test_a_message_of_the_version_before_is_read_whole(name: str) -> None:
 @pytest.mark.parametrize("part", sorted(GUARDED))
 def test_an_unknown_part_of_a_filter_or_principal_is_never_dropped(part: str) -> None:
     body = golden("query_classified")["body"]
-    given: dict[str, Any] = {"filter": {"field": "year", "op": "eq", "value": 1}, "principal": {"id": "u1"}}[part]
+    parts: dict[str, Any] = {"filter": {"field": "year", "op": "eq", "value": 1}, "principal": {"id": "u1"}}
+    given = parts[part]
     body["query"] |= {part: given}
     assert dumped(MODELS["query_classified"], body)["query"][part]
     with pytest.raises(ValidationError, match="field_of_a_later_version"):
