@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from fanfuse_contracts import flow, metrics, streams, subjects
 from fanfuse_contracts.answer import Answer, Coverage
 from fanfuse_contracts.enums import RejectionCode, Status
-from fanfuse_contracts.plan import Rejection
+from fanfuse_contracts.plan import Clarification, Rejection
 from fanfuse_runtime.bus import Bus
 from fanfuse_runtime.logs import get_logger
 from fanfuse_runtime.metrics import Metrics
@@ -26,14 +26,36 @@ _STATUS_OF_CODE = {
 }
 
 
+def _status_of(rejection: Rejection) -> Status:
+    # A source that is down is a failure; one that does not know what was asked is not.
+    if rejection.code is RejectionCode.UNCONFIRMED:
+        return Status.FAILED if rejection.retryable else Status.REJECTED
+    return _STATUS_OF_CODE.get(rejection.code, Status.REJECTED)
+
+
 def refusal(tenant: str, query_id: str, rejection: Rejection, *, submitted_ns: int, elapsed_ms: float = 0.0) -> Answer:
     """The answer of a query that gets no retrieval."""
     return Answer(
         tenant=tenant,
         query_id=query_id,
-        status=_STATUS_OF_CODE.get(rejection.code, Status.REJECTED),
+        status=_status_of(rejection),
         coverage=Coverage(expected=0),
         rejection=rejection,
+        submitted_ns=submitted_ns,
+        elapsed_ms=elapsed_ms,
+    )
+
+
+def clarify(
+    tenant: str, query_id: str, clarification: Clarification, *, submitted_ns: int, elapsed_ms: float = 0.0
+) -> Answer:
+    """The answer of a query that has to be put more exactly before anything is searched."""
+    return Answer(
+        tenant=tenant,
+        query_id=query_id,
+        status=Status.CLARIFY,
+        coverage=Coverage(expected=0),
+        clarification=clarification,
         submitted_ns=submitted_ns,
         elapsed_ms=elapsed_ms,
     )
@@ -79,6 +101,19 @@ async def publish_refusal(
     bus: Bus, metrics_: Metrics, tenant: str, query_id: str, rejection: Rejection, submitted_ns: int
 ) -> bool:
     """Answer a query with a refusal; False if another answer was stored first."""
-    elapsed_ms = bus.elapsed_ms(submitted_ns) if submitted_ns else 0.0
+    elapsed_ms = _elapsed_ms(bus, submitted_ns)
     answer = refusal(tenant, query_id, rejection, submitted_ns=submitted_ns, elapsed_ms=elapsed_ms)
     return await publish_answer(bus, metrics_, answer)
+
+
+async def publish_clarification(
+    bus: Bus, metrics_: Metrics, tenant: str, query_id: str, clarification: Clarification, submitted_ns: int
+) -> bool:
+    """Answer a query with what it lacks or could mean; False if another answer was stored first."""
+    elapsed_ms = _elapsed_ms(bus, submitted_ns)
+    answer = clarify(tenant, query_id, clarification, submitted_ns=submitted_ns, elapsed_ms=elapsed_ms)
+    return await publish_answer(bus, metrics_, answer)
+
+
+def _elapsed_ms(bus: Bus, submitted_ns: int) -> float:
+    return bus.elapsed_ms(submitted_ns) if submitted_ns else 0.0
