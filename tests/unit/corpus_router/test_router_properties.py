@@ -15,7 +15,8 @@ from fanfuse_contracts.filters import Op, digest, leaves
 from fanfuse_contracts.plan import Rejection
 from fanfuse_contracts.query import Principal
 from fanfuse_corpus_router.domain.facts import BackendFacts
-from fanfuse_corpus_router.domain.selection import Selection, select_corpora
+from fanfuse_corpus_router.domain.selected import Selection
+from fanfuse_corpus_router.domain.selection import select_corpora
 
 NAMES = ("a", "b", "c", "d")
 ROLES = ("hr", "sales")
@@ -186,8 +187,8 @@ def four(build):
 
 @settings(PROPERTY, max_examples=200)
 @given(scores=scores, routing=routings)
-def test_exclude_beats_boost_and_floor_beats_threshold(four, scores, routing):
-    selection = select_corpora(four, scores, None, routing)
+def test_exclude_beats_boost_and_floor_beats_threshold(build, four, scores, routing):
+    selection = select_corpora(four, build.event(scores=scores), routing)
     excluded = {row.corpus for row in scores if any(rule.effect is Effect.EXCLUDE for rule in row.fired)}
     if excluded == set(NAMES):
         assert isinstance(selection, Rejection)
@@ -211,9 +212,9 @@ def test_exclude_beats_boost_and_floor_beats_threshold(four, scores, routing):
     pin=st.lists(st.sampled_from((*NAMES, "e", "f")), min_size=1, max_size=6),
     visible=st.frozensets(st.sampled_from(NAMES), min_size=1),
 )
-def test_a_pin_selects_exactly_what_is_pinned_and_visible(four, scores, routing, pin, visible):
+def test_a_pin_selects_exactly_what_is_pinned_and_visible(build, four, scores, routing, pin, visible):
     cards = [card for card in four if card.corpus in visible]
-    selection = select_corpora(cards, scores, pin, routing)
+    selection = select_corpora(cards, build.event(scores=scores, corpora=tuple(pin)), routing)
     expected = set(pin) & visible
     if not expected:
         assert isinstance(selection, Rejection)

@@ -9,14 +9,15 @@ from fanfuse_contracts.config import RoutingConfig
 from fanfuse_contracts.enums import RejectionCode, Strategy
 from fanfuse_contracts.plan import Rejection
 from fanfuse_corpus_router.domain.candidates import softmax
-from fanfuse_corpus_router.domain.selection import MAX_LISTED_CANDIDATES, Selection, select_corpora
+from fanfuse_corpus_router.domain.selected import Selection
+from fanfuse_corpus_router.domain.selection import MAX_LISTED_CANDIDATES, select_corpora
 
 
 @pytest.fixture
 def select(build):
     def run(scores=(), *, names="abc", pin=None, **routing):
         cards = [build.card(name) for name in names]
-        selection = select_corpora(cards, scores, pin, RoutingConfig(**routing))
+        selection = select_corpora(cards, build.event(scores=tuple(scores), corpora=pin), RoutingConfig(**routing))
         assert isinstance(selection, Selection), selection
         return selection
 
@@ -66,7 +67,9 @@ def test_exclude_beats_boost_even_through_the_floor(select, build):
 
 
 def test_everything_excluded_is_refused(build):
-    rejection = select_corpora([build.card("a")], [build.score("a", 1.0, exclude="shut")], None, RoutingConfig())
+    rejection = select_corpora(
+        [build.card("a")], build.event(scores=(build.score("a", 1.0, exclude="shut"),)), RoutingConfig()
+    )
     assert isinstance(rejection, Rejection)
     assert rejection.code is RejectionCode.ALL_EXCLUDED
     assert "shut" in rejection.message

@@ -21,13 +21,20 @@ BIAS: Final = MappingProxyType(
 )
 
 
-def biased_weight(shape: Shape, wiring: Wiring) -> float:
-    """The wiring's weight × the shape's bias; 0 switches the lane off."""
-    return min(wiring.weight * BIAS[shape].of(wiring.kind), MAX_WEIGHT) + 0.0  # -0.0 becomes 0.0
+def biased_weight(shape: Shape, wiring: Wiring, fixed: Weights | None = None) -> float:
+    """The wiring's weight × the shape's bias, or the `fixed` weight of its kind; 0 switches the lane off."""
+    if fixed is not None:
+        return fixed.of(wiring.kind) + 0.0  # -0.0 becomes 0.0
+    return min(wiring.weight * BIAS[shape].of(wiring.kind), MAX_WEIGHT) + 0.0
 
 
-def kind_weights(shape: Shape, wirings: tuple[Wiring, ...]) -> Weights:
-    """Weights per kind for one corpus: that of the strongest wiring, or the plain bias where none is wired."""
+def kind_weights(shape: Shape, wirings: tuple[Wiring, ...], fixed: Weights | None = None) -> Weights:
+    """Weights per kind for one corpus: that of the strongest wiring, or the plain bias where none is wired.
+
+    `fixed`, those of an earlier decision, stand as they are.
+    """
+    if fixed is not None:
+        return fixed
 
     def of(kind: Kind) -> float:
         wired = [biased_weight(shape, wiring) for wiring in wirings if wiring.kind is kind]

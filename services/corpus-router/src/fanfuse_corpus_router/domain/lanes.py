@@ -18,7 +18,7 @@ from fanfuse_corpus_router.domain.facts import BackendFacts
 from fanfuse_corpus_router.domain.filtering import filter_problem
 from fanfuse_corpus_router.domain.inputs import LaneInput, NoInput, lane_input
 from fanfuse_corpus_router.domain.naming import lane_name
-from fanfuse_corpus_router.domain.selection import SelectedCorpus
+from fanfuse_corpus_router.domain.selected import SelectedCorpus
 
 _KIND_ORDER = tuple(Kind)
 

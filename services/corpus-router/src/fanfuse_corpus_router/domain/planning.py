@@ -25,7 +25,8 @@ from fanfuse_corpus_router.domain.lanes import (
     sorted_wirings,
     wire_lanes,
 )
-from fanfuse_corpus_router.domain.selection import Selection, select_corpora
+from fanfuse_corpus_router.domain.selected import Selection
+from fanfuse_corpus_router.domain.selection import select_corpora
 from fanfuse_corpus_router.domain.visibility import visible_corpora
 
 
@@ -42,7 +43,7 @@ def plan_query(
 ) -> PlannedQuery | Rejection:
     """The whole decision of this service."""
     visible = visible_corpora(cards, event.tenant, event.query.principal)
-    selection = select_corpora(visible, event.corpus_scores, event.query.corpora, routing)
+    selection = select_corpora(visible, event, routing)
     if isinstance(selection, Rejection):
         return selection
     wired = keep_heaviest(wire_lanes(selection.corpora, event, backends))

@@ -6,59 +6,45 @@ not about access.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
-from fanfuse_contracts.classification import CorpusScore
+from fanfuse_contracts.classification import CorpusScore, QueryClassified
 from fanfuse_contracts.config import RoutingConfig
 from fanfuse_contracts.corpus import CorpusCard
-from fanfuse_contracts.enums import Strategy
+from fanfuse_contracts.enums import Shape, Strategy
 from fanfuse_contracts.plan import CorpusCandidate, CorpusRoutingDecision, Rejection
 from fanfuse_corpus_router.domain import rejections
 from fanfuse_corpus_router.domain.candidates import Candidate, corpus_weights, rank_candidates
 from fanfuse_corpus_router.domain.cutoff import Cutoff, cut_off
+from fanfuse_corpus_router.domain.selected import SelectedCorpus, Selection
 
 MAX_LISTED_CANDIDATES = 64
 """Candidates kept in a decision, best first: a tenant with thousands of corpora must not fill the answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class SelectedCorpus:
-    """A corpus to search and its share of the relevance (1.0 for a single one)."""
-
-    card: CorpusCard
-    weight: float
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """The decision for the answer, and what is searched, best first."""
-
-    decision: CorpusRoutingDecision
-    corpora: tuple[SelectedCorpus, ...]
-
-
 def select_corpora(
-    visible: Sequence[CorpusCard],
-    scores: Iterable[CorpusScore],
-    pin: Sequence[str] | None,
-    routing: RoutingConfig,
+    visible: Sequence[CorpusCard], event: QueryClassified, routing: RoutingConfig
 ) -> Selection | Rejection:
     """Apply the strategies in their order of precedence. The result does not depend on the order of `visible`."""
+    scores, shape = event.corpus_scores, event.classification.shape
     if not visible:
         return rejections.no_visible_corpus()
-    if pin is not None:
-        return _select_pinned(visible, scores, pin, routing)
+    if event.query.corpora is not None:
+        return _select_pinned(visible, scores, event.query.corpora, routing, shape)
     ranked = rank_candidates(visible, scores, routing.learned_temperature, obey_excludes=True)
     allowed = [candidate for candidate in ranked if not candidate.excludes]
     if not allowed:
         return rejections.all_excluded(sorted({rule for candidate in ranked for rule in candidate.excludes}))
     strategy = _strategy(ranked)
     cutoff = cut_off(strategy, allowed, routing)
-    return _selection(strategy, ranked, cutoff, _why(strategy, allowed, cutoff))
+    return _selection(strategy, ranked, cutoff, _why(strategy, allowed, cutoff), shape)
 
 
 def _select_pinned(
-    visible: Sequence[CorpusCard], scores: Iterable[CorpusScore], pin: Sequence[str], routing: RoutingConfig
+    visible: Sequence[CorpusCard],
+    scores: Iterable[CorpusScore],
+    pin: Sequence[str],
+    routing: RoutingConfig,
+    shape: Shape,
 ) -> Selection | Rejection:
     known = [card for card in visible if card.corpus in pin]
     unknown = sorted(set(pin) - {card.corpus for card in known})
@@ -66,7 +52,7 @@ def _select_pinned(
         return rejections.unknown_corpus(unknown)
     ranked = rank_candidates(known, scores, routing.learned_temperature, obey_excludes=False)
     reason = "pinned by the caller" + (f"; {rejections.unknown_names(unknown)}" if unknown else "")
-    return _selection(Strategy.EXPLICIT, ranked, Cutoff(len(ranked), ("pinned",) * len(ranked)), reason)
+    return _selection(Strategy.EXPLICIT, ranked, Cutoff(len(ranked), ("pinned",) * len(ranked)), reason, shape)
 
 
 def _strategy(ranked: Sequence[Candidate]) -> Strategy:
@@ -86,7 +72,7 @@ def _why(strategy: Strategy, allowed: Sequence[Candidate], cutoff: Cutoff) -> st
             return f"nothing tells the corpora apart: {count}"
 
 
-def _selection(strategy: Strategy, ranked: Sequence[Candidate], cutoff: Cutoff, reason: str) -> Selection:
+def _selection(strategy: Strategy, ranked: Sequence[Candidate], cutoff: Cutoff, reason: str, shape: Shape) -> Selection:
     chosen = ranked[: cutoff.selected_n]
     rows = tuple(
         CorpusCandidate(
@@ -109,7 +95,7 @@ def _selection(strategy: Strategy, ranked: Sequence[Candidate], cutoff: Cutoff, 
     )
     weights = corpus_weights(chosen)
     corpora = tuple(SelectedCorpus(chosen_one.card, weight) for chosen_one, weight in zip(chosen, weights, strict=True))
-    return Selection(decision, corpora)
+    return Selection(decision, corpora, shape)
 
 
 def _excluded(candidate: Candidate) -> str:
