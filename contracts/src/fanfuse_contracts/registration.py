@@ -4,14 +4,16 @@ In: sections `backends` and `corpora`. Out: capability cards without an index: w
 time) is never in the file.
 """
 
+from collections.abc import Iterator
 from typing import Annotated, Final, Self
 
 from pydantic import Field, model_validator
 
-from fanfuse_contracts.base import FiniteFloat, Weight, Written
+from fanfuse_contracts.base import MAX_WEIGHT, FiniteFloat, Weight, Written
 from fanfuse_contracts.capability import Capability, Topic
 from fanfuse_contracts.corpus import CorpusCard, EmbedderSpec, FieldType, Wiring
 from fanfuse_contracts.enums import Kind, SourceKind
+from fanfuse_contracts.faults import Fault, refuse, repeated
 from fanfuse_contracts.filters import FieldName, Op
 from fanfuse_contracts.tokens import Token
 from fanfuse_contracts.weights import Weights
@@ -32,11 +34,14 @@ class BackendConfig(Written):
 
 
 class BackendsConfig(Written):
-    """Section `backends`: by kind, then by name."""
+    """Section `backends`: by kind, then by name. `main` of each kind exists without being written."""
 
     vector: dict[Token, BackendConfig] = {}
+    """Backends that find by likeness of meaning."""
     keyword: dict[Token, BackendConfig] = {}
+    """Backends that find by words."""
     graph: dict[Token, BackendConfig] = {}
+    """Backends that find by links between entities."""
 
     def known(self, kind: Kind) -> dict[str, BackendConfig]:
         """The backends of a kind by name, the embedded one included."""
@@ -44,34 +49,54 @@ class BackendsConfig(Written):
         return {DEFAULT_BACKEND: BackendConfig()} | configured
 
 
+Role = Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
+"""Never blank: a blank one would look like a list that lets nobody in, or everybody."""
+
+
 class CardConfig(Written):
     """The capability card of a corpus in the file."""
 
     source: SourceKind = SourceKind.REFERENCE
+    """The kind of truth it holds. Another kind never stands in for it."""
     can_answer: tuple[Capability, ...] = ()
+    """What queries may ask of it, with the arguments each needs."""
     cannot_confirm: tuple[Topic, ...] = ()
+    """What it must not be asked, although its text may speak of it."""
     fields: dict[FieldName, FieldType] = {}
+    """Metadata that a query may filter by, with its type."""
     freshness_s: Annotated[int, Field(gt=0)] | None = None
+    """Text indexed longer ago than this counts as stale, and the answer says so. None: never."""
     fallbacks: tuple[Token, ...] = ()
-    cost: Annotated[float, Field(ge=0.0, le=1e6, allow_inf_nan=False)] = 0.0
+    """Corpora of the same tenant and kind of truth that may stand in while every backend of this one is down."""
+    cost: Annotated[float, Field(ge=0.0, le=MAX_WEIGHT, allow_inf_nan=False)] = 0.0
+    """Relative price of one search, counted against `retrieval.routing.max_cost`."""
     scopes: frozenset[Token] = frozenset()
+    """Domains and content types it belongs to, by their names in `retrieval.routing.scopes`."""
     public: bool = False
-    readers: frozenset[str] = frozenset()
+    """True: readable without a principal."""
+    readers: frozenset[Role] = frozenset()
+    """Roles that may read it. Empty and not public: any stated principal of the tenant."""
 
 
 class CorpusConfig(Written):
     """One corpus of the section `corpora`."""
 
     id: Token
+    """Its name: unique within the tenant."""
     tenant_id: Token
+    """Who owns it."""
     display_name: str = ""
+    """Its name for people."""
     description: str = ""
+    """What is in it, for people."""
     card: CardConfig = CardConfig()
+    """What it can be asked, and by whom."""
     term_weights: dict[str, FiniteFloat] = {}
+    """Terms (lower case) that speak for it, with their weight: the default scorer's model."""
     backends: tuple[Annotated[str, Field(pattern=r"^(vector|keyword|graph)/[a-z0-9_-]{1,64}$")], ...] = tuple(
         f"{kind.value}/{DEFAULT_BACKEND}" for kind in Kind
     )
-    """As `kind/name`."""
+    """Where it is searched, each as `kind/name`."""
     weights: Weights = Weights()
     """Factor per kind on the weights of this corpus's lanes."""
     embedder: EmbedderSpec | None = None
@@ -79,12 +104,23 @@ class CorpusConfig(Written):
 
     @model_validator(mode="after")
     def _each_backend_once(self) -> Self:
-        if len(set(self.backends)) != len(self.backends):
-            raise ValueError(f"corpus {self.id!r} names the same backend twice")
+        refuse((("backends", at), f"corpus {self.id!r} names the same backend twice") for at in repeated(self.backends))
         return self
 
+    def faults(self, backends: BackendsConfig) -> Iterator[Fault]:
+        """What keeps it from becoming a card."""
+        for at, (kind, name) in enumerate(map(_split, self.backends)):
+            known = sorted(backends.known(Kind(kind)))
+            if name not in known:
+                all_known = ", ".join(f"{kind}/{one}" for one in known)
+                yield (
+                    ("backends", at),
+                    f"corpus {self.id!r} names backend {kind}/{name}, which is not configured; known are: {all_known}",
+                )
+
     def to_card(self, backends: BackendsConfig) -> CorpusCard:
-        """The card; raises `ValueError` for a backend that is not configured."""
+        """The card; raises `ValueError` where `faults` finds any, and for what a card refuses."""
+        refuse(self.faults(backends))
         return CorpusCard(
             tenant=self.tenant_id,
             corpus=self.id,
@@ -97,19 +133,14 @@ class CorpusConfig(Written):
         )
 
     def _wire(self, kind: Kind, name: str, backends: BackendsConfig) -> Wiring:
-        known = backends.known(kind)
-        if name not in known:
-            raise ValueError(
-                f"corpus {self.id!r} names backend {kind.value}/{name}, which is not configured; "
-                f"known are: {', '.join(f'{kind.value}/{one}' for one in sorted(known))}"
-            )
-        backend = known[name]
+        backend = backends.known(kind)[name]
         return Wiring(
             kind=kind,
             backend=name,
             pool=backend.pool or name,
-            weight=min(backend.weight * self.weights.of(kind), 1e6),
+            weight=min(backend.weight * self.weights.of(kind), MAX_WEIGHT),
             operators=backend.operators,
+            shared=kind is Kind.VECTOR,
         )
 
 
