@@ -10,6 +10,7 @@ from rich.console import Group, RenderableType
 from rich.markup import escape
 from rich.table import Table
 
+from fanfuse_cli.decisions import clarification_lines
 from fanfuse_contracts.answer import Answer, AnswerHit, LaneReport
 from fanfuse_contracts.enums import LaneOutcome, RejectionCode, Status
 
@@ -28,6 +29,12 @@ def render_answer(answer: Answer, *, trace: bool = False) -> RenderableType:
     parts: list[RenderableType] = [_headline(answer)]
     if answer.rejection is not None:
         parts.append(_refusal(answer))
+    if answer.clarification is not None:
+        parts += [escape(f"  {line}") for line in clarification_lines(answer.clarification)]
+    parts += [
+        f"  [bold yellow]not confirmed[/]: {one.corpus} ({one.reason.value}): {escape(one.message)}"
+        for one in answer.unconfirmed
+    ]
     if answer.hits:
         parts.append(_hits(answer.hits))
     if answer.coverage.lanes:

@@ -7,6 +7,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from fanfuse_cli import corpus_routing
 from fanfuse_cli.console import remark, results
 from fanfuse_cli.failures import FAILED, plainly, stop
 from fanfuse_cli.interrupts import run_until_signal
@@ -93,6 +94,8 @@ def delete(
 
 
 corpus_app = typer.Typer(help="Corpora and their capability cards.", no_args_is_help=True)
+corpus_app.command("route")(corpus_routing.route_corpora)
+corpus_app.command("seed")(corpus_routing.seed)
 
 
 @corpus_app.command("list")

@@ -30,6 +30,10 @@ NatsUrl = Annotated[
     str | None,
     typer.Option("--nats-url", help="A bus that somebody else runs; without it, that of --data.", envvar=URL_VARIABLE),
 ]
+ConfigFile = Annotated[
+    Path | None,
+    typer.Option("--file", "-f", help="The operator's fanfuse.yaml.", exists=True, dir_okay=False),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON of the contract and nothing else.")]
 PrincipalId = Annotated[
     str | None, typer.Option("--principal", help="Who asks. Without it only public corpora are visible.")

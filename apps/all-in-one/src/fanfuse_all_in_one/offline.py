@@ -1,0 +1,62 @@
+"""What the flow would decide for a query over the corpora of a configuration: no bus, no index, no engine.
+
+In: the operator's configuration, a tenant and a query. Out: the same reply as `decide` gives. It never searches; every
+backend counts as healthy unless the caller says otherwise.
+"""
+
+from collections.abc import Collection, Iterable
+
+from fanfuse_classifier.domain.classify import Classification, Classifiers, classify
+from fanfuse_classifier.service import build_classifiers
+from fanfuse_classifier.settings import ClassifierSettings
+from fanfuse_contracts.classification import QueryClassified
+from fanfuse_contracts.config import FanfuseConfig
+from fanfuse_contracts.corpus import CorpusCard
+from fanfuse_contracts.enums import Kind
+from fanfuse_contracts.plan import Clarification, DecideReply, Rejection
+from fanfuse_contracts.query import AcceptedQuery, SubmittedQuery
+from fanfuse_corpus_router.domain.facts import BackendFacts
+from fanfuse_corpus_router.domain.planning import PlannedQuery, plan_query
+
+
+class OfflineRouter:
+    """Decides for the corpora of a configuration, as classifier and router would."""
+
+    def __init__(self, config: FanfuseConfig, cards: Iterable[CorpusCard] | None = None) -> None:
+        """`cards`: instead of those of the configuration. Raises `ConfigError` for a faulty rule or profile."""
+        self._routing = config.retrieval.routing
+        self._classifiers: Classifiers = build_classifiers(config, ClassifierSettings())
+        self._cards = tuple(config.cards() if cards is None else cards)
+
+    @property
+    def tenants(self) -> tuple[str, ...]:
+        """Tenants that own a corpus, sorted."""
+        return tuple(sorted({card.tenant for card in self._cards}))
+
+    def decide(self, tenant: str, query: SubmittedQuery, *, failed: Collection[Kind] = (), now_s: float) -> DecideReply:
+        """The plan, clarification or rejection of one query. `failed`: kinds whose backends count as degraded."""
+        cards = [card for card in self._cards if card.tenant == tenant]
+        found = classify(query, tenant, cards, self._classifiers)
+        if isinstance(found, Rejection):
+            return DecideReply(rejection=found)
+        wired = {(wiring.kind, wiring.backend) for card in cards for wiring in card.backends}
+        facts = BackendFacts(unhealthy=frozenset(one for one in wired if one[0] in failed))
+        outcome = plan_query(_event(tenant, query, found), cards, facts, self._routing, now_s)
+        return DecideReply(
+            classification=found.shape,
+            plan=outcome.plan if isinstance(outcome, PlannedQuery) else None,
+            clarification=outcome if isinstance(outcome, Clarification) else None,
+            rejection=outcome if isinstance(outcome, Rejection) else None,
+        )
+
+
+def _event(tenant: str, query: SubmittedQuery, found: Classification) -> QueryClassified:
+    return QueryClassified(
+        tenant=tenant,
+        query_id="offline",
+        query=AcceptedQuery.model_validate(query, from_attributes=True),
+        submitted_ns=0,
+        classification=found.shape,
+        scopes=found.scopes,
+        corpus_scores=found.corpus_scores,
+    )
