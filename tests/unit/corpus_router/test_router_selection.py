@@ -9,8 +9,9 @@ from fanfuse_contracts.config import RoutingConfig
 from fanfuse_contracts.enums import RejectionCode, Strategy
 from fanfuse_contracts.plan import Rejection
 from fanfuse_corpus_router.domain.candidates import softmax
+from fanfuse_corpus_router.domain.corpus_decision import MAX_LISTED_CANDIDATES
 from fanfuse_corpus_router.domain.selected import Selection
-from fanfuse_corpus_router.domain.selection import MAX_LISTED_CANDIDATES, select_corpora
+from fanfuse_corpus_router.domain.selection import select_corpora
 
 
 @pytest.fixture

@@ -5,23 +5,117 @@ cards are ignored: an invisible corpus never changes a probability.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
+from typing import NamedTuple
 
 from fanfuse_contracts import limits
-from fanfuse_contracts.classification import CorpusScore, Effect
+from fanfuse_contracts.classification import AskedCapability, CorpusScore, Effect
 from fanfuse_contracts.corpus import CorpusCard
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """One visible corpus. `boosts` and `excludes` name the static rules that fired for it."""
+class Candidate(NamedTuple):
+    """One visible corpus, with the classifier's row for it; most corpora of a tenant have none."""
 
     card: CorpusCard
     score: float
     probability: float
-    boosts: tuple[str, ...] = ()
-    excludes: tuple[str, ...] = ()
+    row: CorpusScore | None = None
+    asked: tuple[AskedCapability, ...] = ()
+    """What the query asks of it."""
+
+    @property
+    def boosts(self) -> tuple[str, ...]:
+        """Rules and scopes that speak for it, sorted."""
+        return self._fired(Effect.BOOST)
+
+    @property
+    def excludes(self) -> tuple[str, ...]:
+        """Rules that exclude it, sorted."""
+        return self._fired(Effect.EXCLUDE)
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """What is asked and its card says that it cannot confirm, sorted."""
+        return tuple(sorted(self.row.cannot_confirm)) if self.row is not None else ()
+
+    def _fired(self, effect: Effect) -> tuple[str, ...]:
+        if self.row is None or not self.row.fired:
+            return ()
+        return tuple(sorted({rule.rule for rule in self.row.fired if rule.effect is effect}))
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Candidates that may be searched, and those that may not (probability 0), each by score, then id."""
+
+    allowed: tuple[Candidate, ...]
+    shut: tuple[Candidate, ...] = ()
+
+
+Shut = Callable[[CorpusScore], bool]
+"""True if a corpus may not be searched, by what the classifier says of it."""
+
+
+_Judged = tuple[float, str, CorpusCard, CorpusScore | None]
+_ORDER = itemgetter(0, 1)
+
+
+def nothing_is_shut(_: CorpusScore) -> bool:
+    """For a pin: rules are about relevance, not about access."""
+    return False
+
+
+def excluded(row: CorpusScore) -> bool:
+    """A rule excludes it."""
+    return row.excluded
+
+
+def excluded_or_out_of_scope(row: CorpusScore) -> bool:
+    """A rule excludes it, or its card says that it cannot confirm what is asked."""
+    return bool(row.cannot_confirm) or row.excluded
+
+
+def rank_candidates(
+    cards: Iterable[CorpusCard],
+    scores: Iterable[CorpusScore],
+    temperature: float,
+    shut: Shut,
+    capability: str | None = None,
+) -> Ranking:
+    """Order by score, then corpus id; probabilities are a softmax over those that may be searched."""
+    rows = {row.corpus: row for row in scores}
+    allowed: list[_Judged] = []
+    closed: list[_Judged] = []
+    for card in cards:
+        row = rows.get(card.corpus)
+        side = closed if row is not None and shut(row) else allowed
+        side.append((-row.score if row is not None else 0.0, card.corpus, card, row))
+    allowed.sort(key=_ORDER)
+    closed.sort(key=_ORDER)
+    chances = softmax([-negative for negative, *_ in allowed], temperature)
+    return Ranking(
+        tuple(
+            Candidate(card, -negative + 0.0, chance, row, asked_of(card, row, capability))
+            for (negative, _, card, row), chance in zip(allowed, chances, strict=True)
+        ),
+        tuple(Candidate(card, -negative + 0.0, 0.0, row) for negative, _, card, row in closed),
+    )
+
+
+def asked_of(card: CorpusCard, row: CorpusScore | None, capability: str | None) -> tuple[AskedCapability, ...]:
+    """What the text asks of a corpus; only `capability` where the query names one."""
+    found = row.asked if row is not None else ()
+    if capability is None:
+        return found
+    named = tuple(asked for asked in found if asked.capability == capability)
+    return named or ((AskedCapability(capability=capability, matched=()),) if can_answer(card, capability) else ())
+
+
+def can_answer(card: CorpusCard, capability: str) -> bool:
+    """True if the card has a capability of this name."""
+    return any(one.name == capability for one in card.can_answer)
 
 
 def softmax(scores: Sequence[float], temperature: float) -> list[float]:
@@ -30,36 +124,6 @@ def softmax(scores: Sequence[float], temperature: float) -> list[float]:
     exponentials = [math.exp((score - top) / temperature) for score in scores]
     total = math.fsum(exponentials)
     return [value / total for value in exponentials]
-
-
-def rank_candidates(
-    cards: Iterable[CorpusCard], scores: Iterable[CorpusScore], temperature: float, *, obey_excludes: bool
-) -> tuple[Candidate, ...]:
-    """Order by score, then corpus id. Excluded corpora come last, with probability 0: no one may search them."""
-    rows = {row.corpus: row for row in scores}
-    judged = [_Judged(card, rows.get(card.corpus), obey_excludes) for card in cards]
-    judged.sort(key=lambda one: (one.shut, -one.score, one.card.corpus))
-    allowed = [one for one in judged if not one.shut]
-    chances = softmax([one.score for one in allowed], temperature) + [0.0] * (len(judged) - len(allowed))
-    return tuple(
-        Candidate(one.card, one.score, chance, one.fired(Effect.BOOST), one.fired(Effect.EXCLUDE))
-        for one, chance in zip(judged, chances, strict=True)
-    )
-
-
-class _Judged:
-    """A card with what the classifier says of it; most cards of a tenant have no row."""
-
-    __slots__ = ("_rules", "card", "score", "shut")
-
-    def __init__(self, card: CorpusCard, row: CorpusScore | None, obey_excludes: bool) -> None:
-        self.card = card
-        self.score = row.score if row is not None else 0.0
-        self.shut = obey_excludes and row is not None and row.excluded
-        self._rules = row.fired if row is not None else ()
-
-    def fired(self, effect: Effect) -> tuple[str, ...]:
-        return tuple(sorted({rule.rule for rule in self._rules if rule.effect is effect})) if self._rules else ()
 
 
 def corpus_weights(selected: Sequence[Candidate]) -> tuple[float, ...]:

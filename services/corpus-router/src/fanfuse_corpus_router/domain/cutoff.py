@@ -1,9 +1,10 @@
 """How far down the ranked corpora the search goes.
 
-In: candidates that may be searched, best first, and the routing options. Out: how many of them are selected and a
-reason for each. All limits are monotone in the rank, so a selection is always a prefix.
+In: candidates that may be searched, best first, and the routing options. Out: which of them are selected and a reason
+for each. Whoever passes comes before whoever does not, so a selection is always a prefix of the order.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,48 +13,87 @@ from fanfuse_contracts.config import RoutingConfig
 from fanfuse_contracts.enums import Strategy
 from fanfuse_corpus_router.domain.candidates import Candidate
 
+_ROUNDING = 1.0 + 1e-9
+"""Costs such as 0.1 + 0.2 fill a maximum of 0.3 exactly."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cutoff:
-    """The first `selected_n` candidates are searched; `reasons` has one line per candidate."""
+    """The first `selected_n` of `order` are searched; the first `passed_n` have nothing against them."""
 
+    order: tuple[Candidate, ...]
+    passed_n: int
     selected_n: int
-    reasons: tuple[str, ...]
+    tests: "Tests"
+
+    def reason(self, position: int) -> str:
+        """Why the candidate at this position is selected, or is not."""
+        candidate, routing = self.order[position], self.tests.routing
+        if position < self.passed_n:
+            return praise(candidate) if position < self.selected_n else self._limit(position)
+        objection = self.tests.objection(candidate) or ""
+        if position < self.selected_n:
+            return f"kept by min_corpora {routing.min_corpora} although {objection}"
+        return self._limit(position) if position < routing.min_corpora else objection
+
+    def _limit(self, position: int) -> str:
+        routing = self.tests.routing
+        if position >= (ceiling := _ceiling(routing)):
+            return f"more than {ceiling} corpora"
+        floor = ", which min_corpora does not override" if position < routing.min_corpora else ""
+        return f"more than max_cost {routing.max_cost:g} allows{floor}"
+
+
+@dataclass(frozen=True, slots=True)
+class Tests:
+    """What a candidate must pass under a strategy."""
+
+    routing: RoutingConfig
+    positive: bool
+    """Its score must be positive."""
+    threshold: bool
+    """Its probability must reach the threshold."""
+
+    def objection(self, candidate: Candidate) -> str | None:
+        """What speaks against a candidate; nothing does where a capability of it is asked for."""
+        if candidate.asked:
+            return None
+        if self.positive and candidate.score <= 0.0:
+            return "its score is not positive"
+        if self.threshold and candidate.probability < self.routing.score_threshold:
+            wanted = self.routing.score_threshold
+            return f"probability {candidate.probability:.3f} is below score_threshold {wanted:g}"
+        return None
 
 
 def cut_off(strategy: Strategy, allowed: Sequence[Candidate], routing: RoutingConfig) -> Cutoff:
-    """Positive score (unless nothing speaks for any), threshold, then the floor, then the ceiling."""
+    """Positive score (unless nothing speaks for any) and threshold, then the floor, then the ceiling and the cost."""
     judged = strategy is not Strategy.ALL
     # Where rules only excluded, nothing speaks for one of the others: all of them are candidates.
-    needs_score = strategy is Strategy.LEARNED or any(candidate.boosts for candidate in allowed)
-    objections = [_objection(candidate, routing, judged, judged and needs_score) for candidate in allowed]
-    passed = sum(1 for objection in objections if objection is None)
-    floor = min(routing.min_corpora, len(allowed))
-    ceiling = min(routing.max_corpora or limits.MAX_CORPORA_PER_QUERY, limits.MAX_CORPORA_PER_QUERY)
-    selected_n = min(max(passed, floor), ceiling)
-    reasons = tuple(
-        _reason(candidate, objection, position < selected_n, routing, ceiling)
-        for position, (candidate, objection) in enumerate(zip(allowed, objections, strict=True))
-    )
-    return Cutoff(selected_n, reasons)
+    positive = judged and (strategy is Strategy.LEARNED or any(candidate.boosts for candidate in allowed))
+    tests = Tests(routing, positive, judged)
+    passed, failed = [], []
+    for candidate in allowed:
+        (failed if tests.objection(candidate) else passed).append(candidate)
+    order = (*passed, *failed)
+    wanted = min(max(len(passed), routing.min_corpora), len(order), _ceiling(routing))
+    return Cutoff(order, len(passed), affordable(order[:wanted], routing.max_cost), tests)
 
 
-def _objection(candidate: Candidate, routing: RoutingConfig, judged: bool, needs_score: bool) -> str | None:
-    if needs_score and candidate.score <= 0.0:
-        return "its score is not positive"
-    if judged and candidate.probability < routing.score_threshold:
-        return f"probability {candidate.probability:.3f} is below score_threshold {routing.score_threshold:g}"
-    return None
+def _ceiling(routing: RoutingConfig) -> int:
+    return min(routing.max_corpora or limits.MAX_CORPORA_PER_QUERY, limits.MAX_CORPORA_PER_QUERY)
 
 
-def _reason(candidate: Candidate, objection: str | None, selected: bool, routing: RoutingConfig, ceiling: int) -> str:
-    match (selected, objection):
-        case (True, None):
-            boosted = f", boosted by rule {', '.join(candidate.boosts)}" if candidate.boosts else ""
-            return f"probability {candidate.probability:.3f}{boosted}"
-        case (True, _):
-            return f"kept by min_corpora {routing.min_corpora} although {objection}"
-        case (_, None):
-            return f"more than {ceiling} corpora"
-        case _:
-            return objection or ""
+def affordable(wanted: Sequence[Candidate], max_cost: float) -> int:
+    """How many of the first may be searched for `max_cost` (0: unbounded); the best one always may."""
+    if not max_cost:
+        return len(wanted)
+    costs = [candidate.card.cost for candidate in wanted]
+    return next((n for n in range(1, len(costs)) if math.fsum(costs[: n + 1]) > max_cost * _ROUNDING), len(costs))
+
+
+def praise(candidate: Candidate) -> str:
+    """What speaks for a candidate."""
+    boosted = f", boosted by rule {', '.join(candidate.boosts)}" if candidate.boosts else ""
+    asked = f", asked for {', '.join(one.capability for one in candidate.asked)}" if candidate.asked else ""
+    return f"probability {candidate.probability:.3f}{boosted}{asked}"

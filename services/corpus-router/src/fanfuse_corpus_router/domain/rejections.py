@@ -42,6 +42,30 @@ def all_excluded(rules: Iterable[str]) -> Rejection:
     )
 
 
+def pin_required() -> Rejection:
+    """The operators' file wants every query to name its corpora."""
+    return Rejection(
+        code=RejectionCode.PIN_REQUIRED,
+        message="every query must pin the corpora to search here (routing strategy explicit): pin one",
+    )
+
+
+def unknown_capability(name: str) -> Rejection:
+    """No corpus that may be searched can answer this: whether an invisible one could is not told."""
+    return Rejection(
+        code=RejectionCode.UNKNOWN_CORPUS,
+        message=f"unknown capability {name!r}: name one of a corpus that the principal may read, or name none",
+    )
+
+
+def out_of_scope(topics: Iterable[str]) -> Rejection:
+    """Every corpus that may be searched says that it cannot confirm what is asked."""
+    return Rejection(
+        code=RejectionCode.UNCONFIRMED,
+        message=f"no source can confirm {listed(map(repr, topics))}: pin a corpus to search it all the same",
+    )
+
+
 def unsupported_filter(problems: Iterable[str]) -> Rejection:
     """No lane of any selected corpus can apply the filter exactly."""
     return Rejection(
@@ -52,12 +76,28 @@ def unsupported_filter(problems: Iterable[str]) -> Rejection:
 
 def no_lane(skipped: Sequence[SkippedLane]) -> Rejection:
     """Every wired lane was left out. Retryable if a backend's fault is among the reasons."""
-    causes = [f"{lane.corpus}: {lane.kind.value}/{lane.backend}: {lane.reason}" for lane in skipped]
     return Rejection(
         code=RejectionCode.NO_LANE,
-        message=f"no backend can be asked: {listed(causes, '; ') if causes else 'the selected corpora have none'}",
+        message=f"no backend can be asked: {lanes_listed(skipped) or 'the selected corpora have none'}",
         retryable=any(lane.fallback_reason is not None for lane in skipped),
     )
+
+
+def unconfirmed_while_down(corpora: Sequence[str], skipped: Sequence[SkippedLane]) -> Rejection:
+    """Every source that could confirm the answer is down; corpora of another kind are not asked in their place."""
+    return Rejection(
+        code=RejectionCode.UNCONFIRMED,
+        message=(
+            f"could not be confirmed: corpus {listed(map(repr, corpora))} is down and no other source may stand in "
+            f"({lanes_listed(skipped)}): ask again later"
+        ),
+        retryable=True,
+    )
+
+
+def lanes_listed(skipped: Iterable[SkippedLane]) -> str:
+    """Lanes that are left out, each with its reason."""
+    return listed((f"{lane.corpus}: {lane.kind.value}/{lane.backend}: {lane.reason}" for lane in skipped), "; ")
 
 
 def expired(budget_ms: int) -> Rejection:

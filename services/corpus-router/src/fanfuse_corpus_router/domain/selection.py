@@ -1,102 +1,146 @@
-"""Selects the corpora to search: EXPLICIT pin, else STATIC_RULES, else LEARNED, else ALL.
+"""Selects the corpora to search: EXPLICIT pin, else STATIC_RULES, else LEARNED, else ALL; UNCONSTRAINED at the last.
 
-In: visible cards, raw scores, the caller's pin and the routing options. Out: a `Selection` or a rejection. Never
-selects a corpus that is invisible, and never an excluded one unless the caller pinned it: rules are about relevance,
-not about access.
+In: visible cards, the classified query and the routing options. Out: a `Selection` or a rejection. Never selects a
+corpus that is invisible, and never an excluded one unless the caller pinned it: rules are about relevance, not about
+access.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from fanfuse_contracts.classification import CorpusScore, QueryClassified
+from fanfuse_contracts.classification import QueryClassified
 from fanfuse_contracts.config import RoutingConfig
 from fanfuse_contracts.corpus import CorpusCard
-from fanfuse_contracts.enums import Shape, Strategy
-from fanfuse_contracts.plan import CorpusCandidate, CorpusRoutingDecision, Rejection
+from fanfuse_contracts.enums import Strategy
+from fanfuse_contracts.plan import Rejection, Unconfirmed
 from fanfuse_corpus_router.domain import rejections
-from fanfuse_corpus_router.domain.candidates import Candidate, corpus_weights, rank_candidates
+from fanfuse_corpus_router.domain.candidates import (
+    Ranking,
+    can_answer,
+    corpus_weights,
+    excluded,
+    excluded_or_out_of_scope,
+    rank_candidates,
+)
+from fanfuse_corpus_router.domain.corpus_decision import Listing, decide, out_of_scope, why_shut
 from fanfuse_corpus_router.domain.cutoff import Cutoff, cut_off
+from fanfuse_corpus_router.domain.explicit import select_pinned
+from fanfuse_corpus_router.domain.last_resort import held_back, select_last_resort
 from fanfuse_corpus_router.domain.selected import SelectedCorpus, Selection
-
-MAX_LISTED_CANDIDATES = 64
-"""Candidates kept in a decision, best first: a tenant with thousands of corpora must not fill the answer."""
+from fanfuse_corpus_router.domain.sticky import select_sticky
 
 
 def select_corpora(
     visible: Sequence[CorpusCard], event: QueryClassified, routing: RoutingConfig
 ) -> Selection | Rejection:
     """Apply the strategies in their order of precedence. The result does not depend on the order of `visible`."""
-    scores, shape = event.corpus_scores, event.classification.shape
     if not visible:
         return rejections.no_visible_corpus()
+    if event.query.decision is not None:
+        return select_sticky(visible, event, event.query.decision, routing)
     if event.query.corpora is not None:
-        return _select_pinned(visible, scores, event.query.corpora, routing, shape)
-    ranked = rank_candidates(visible, scores, routing.learned_temperature, obey_excludes=True)
-    allowed = [candidate for candidate in ranked if not candidate.excludes]
-    if not allowed:
-        return rejections.all_excluded(sorted({rule for candidate in ranked for rule in candidate.excludes}))
-    strategy = _strategy(ranked)
-    cutoff = cut_off(strategy, allowed, routing)
-    return _selection(strategy, ranked, cutoff, _why(strategy, allowed, cutoff), shape)
+        return select_pinned(visible, event, event.query.corpora, routing)
+    capability = event.query.capability
+    able = [card for card in visible if capability is None or can_answer(card, capability)]
+    if capability is not None and not able:
+        return rejections.unknown_capability(capability)
+    held = held_back(able, event.corpus_scores, routing)
+    ordinary = [card for card in able if card is not held]
+    outcome = _select_freely(ordinary, event, routing)
+    if isinstance(outcome, Rejection) and held is not None:
+        return select_last_resort(held, ordinary, event, routing, outcome)
+    return outcome
 
 
-def _select_pinned(
-    visible: Sequence[CorpusCard],
-    scores: Iterable[CorpusScore],
-    pin: Sequence[str],
-    routing: RoutingConfig,
-    shape: Shape,
+def _select_freely(
+    cards: Sequence[CorpusCard], event: QueryClassified, routing: RoutingConfig
 ) -> Selection | Rejection:
-    known = [card for card in visible if card.corpus in pin]
-    unknown = sorted(set(pin) - {card.corpus for card in known})
-    if not known:
-        return rejections.unknown_corpus(unknown)
-    ranked = rank_candidates(known, scores, routing.learned_temperature, obey_excludes=False)
-    reason = "pinned by the caller" + (f"; {rejections.unknown_names(unknown)}" if unknown else "")
-    return _selection(Strategy.EXPLICIT, ranked, Cutoff(len(ranked), ("pinned",) * len(ranked)), reason, shape)
+    if not cards:
+        return rejections.no_visible_corpus()
+    if routing.strategy is Strategy.EXPLICIT:
+        return rejections.pin_required()
+    ranking = _rank(cards, event, routing, obey_scope=True)
+    if not ranking.allowed:
+        return _refuse(ranking)
+    strategy = _strategy(ranking, routing)
+    cutoff = cut_off(strategy, ranking.allowed, routing)
+    return _selection(strategy, routing, ranking, cutoff, event, _missed(cards, event, routing, ranking))
 
 
-def _strategy(ranked: Sequence[Candidate]) -> Strategy:
-    if any(candidate.boosts or candidate.excludes for candidate in ranked):
+def _rank(cards: Sequence[CorpusCard], event: QueryClassified, routing: RoutingConfig, *, obey_scope: bool) -> Ranking:
+    shut = excluded_or_out_of_scope if obey_scope else excluded
+    return rank_candidates(cards, event.corpus_scores, routing.learned_temperature, shut, event.query.capability)
+
+
+def _refuse(ranking: Ranking) -> Rejection:
+    refused = [candidate for candidate in ranking.shut if not candidate.excludes]
+    if refused:
+        return rejections.out_of_scope(sorted({topic for candidate in refused for topic in candidate.topics}))
+    return rejections.all_excluded(sorted({rule for candidate in ranking.shut for rule in candidate.excludes}))
+
+
+def _missed(
+    cards: Sequence[CorpusCard], event: QueryClassified, routing: RoutingConfig, ranking: Ranking
+) -> tuple[Unconfirmed, ...]:
+    """The corpora that would be searched if their cards did not say that they cannot confirm what is asked."""
+    if not any(candidate.topics and not candidate.excludes for candidate in ranking.shut):
+        return ()
+    whole = _rank(cards, event, routing, obey_scope=False)
+    cutoff = cut_off(_strategy(whole, routing), whole.allowed, routing)
+    return out_of_scope(cutoff.order[: cutoff.selected_n])
+
+
+def _strategy(ranking: Ranking, routing: RoutingConfig) -> Strategy:
+    """The effective strategy: the first one that has something to go by, up to the configured one."""
+    if routing.strategy is Strategy.ALL:
+        return Strategy.ALL
+    if any(one.boosts for one in ranking.allowed) or any(one.excludes for one in ranking.shut):
         return Strategy.STATIC_RULES
-    return Strategy.LEARNED if len({candidate.probability for candidate in ranked}) > 1 else Strategy.ALL
+    differ = len({candidate.probability for candidate in ranking.allowed}) > 1
+    return Strategy.LEARNED if routing.strategy is Strategy.LEARNED and differ else Strategy.ALL
 
 
-def _why(strategy: Strategy, allowed: Sequence[Candidate], cutoff: Cutoff) -> str:
-    count = f"{cutoff.selected_n} of {len(allowed)} that may be searched"
-    match strategy:
+def _selection(
+    strategy: Strategy,
+    routing: RoutingConfig,
+    ranking: Ranking,
+    cutoff: Cutoff,
+    event: QueryClassified,
+    unconfirmed: tuple[Unconfirmed, ...],
+) -> Selection:
+    chosen = cutoff.order[: cutoff.selected_n]
+    candidates = (*cutoff.order, *ranking.shut)
+
+    def reason(position: int) -> str:
+        return cutoff.reason(position) if position < len(cutoff.order) else why_shut(candidates[position])
+
+    listing = Listing(candidates, cutoff.selected_n, reason)
+    return Selection(
+        decision=decide(strategy, routing, listing, _why(strategy, cutoff, event, routing)),
+        corpora=tuple(
+            SelectedCorpus(one.card, weight, asked=one.asked)
+            for one, weight in zip(chosen, corpus_weights(chosen), strict=True)
+        ),
+        shape=event.classification.shape,
+        standby=tuple(candidate.card for candidate in cutoff.order[cutoff.selected_n :]),
+        unconfirmed=unconfirmed,
+    )
+
+
+def _why(strategy: Strategy, cutoff: Cutoff, event: QueryClassified, routing: RoutingConfig) -> str:
+    count = f"{cutoff.selected_n} of {len(cutoff.order)} that may be searched"
+    named = f", of those that can answer {event.query.capability!r}" if event.query.capability is not None else ""
+    return f"{_because(strategy, routing)}: {count}{named}"
+
+
+def _because(strategy: Strategy, routing: RoutingConfig) -> str:
+    if strategy is Strategy.STATIC_RULES:
+        return "a routing rule fired"
+    if strategy is Strategy.LEARNED:
+        return "the corpora's scores differ"
+    match routing.strategy:
+        case Strategy.ALL:
+            return "strategy all is configured"
         case Strategy.STATIC_RULES:
-            return f"a routing rule fired: {count}"
-        case Strategy.LEARNED:
-            return f"the corpora's scores differ: {count}"
+            return "no routing rule fired"
         case _:
-            return f"nothing tells the corpora apart: {count}"
-
-
-def _selection(strategy: Strategy, ranked: Sequence[Candidate], cutoff: Cutoff, reason: str, shape: Shape) -> Selection:
-    chosen = ranked[: cutoff.selected_n]
-    rows = tuple(
-        CorpusCandidate(
-            corpus=candidate.card.corpus,
-            score=candidate.score,
-            probability=candidate.probability,
-            selected=position < cutoff.selected_n,
-            reason=cutoff.reasons[position] if position < len(cutoff.reasons) else _excluded(candidate),
-        )
-        for position, candidate in enumerate(ranked[:MAX_LISTED_CANDIDATES])
-    )
-    decision = CorpusRoutingDecision(
-        strategy=strategy,
-        selected_corpora=tuple(candidate.card.corpus for candidate in chosen),
-        scores=rows,
-        # Every selected corpus is searched in lanes of its own.
-        fan_out=True,
-        candidate_n=len(ranked),
-        reason=reason,
-    )
-    weights = corpus_weights(chosen)
-    corpora = tuple(SelectedCorpus(chosen_one.card, weight) for chosen_one, weight in zip(chosen, weights, strict=True))
-    return Selection(decision, corpora, shape)
-
-
-def _excluded(candidate: Candidate) -> str:
-    return f"excluded by rule {rejections.listed(candidate.excludes)}"
+            return "nothing tells the corpora apart"

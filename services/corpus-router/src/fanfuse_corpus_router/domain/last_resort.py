@@ -1,0 +1,63 @@
+"""The corpus that is held back, and searched only where a query would otherwise find no corpus at all.
+
+In: visible cards, scores and the refusal that would stand. Out: a `Selection` with strategy UNCONSTRAINED, or that
+refusal. It never answers for a source that cannot confirm, and never where the caller names corpora.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from fanfuse_contracts.classification import CorpusScore, QueryClassified
+from fanfuse_contracts.config import RoutingConfig
+from fanfuse_contracts.corpus import CorpusCard
+from fanfuse_contracts.enums import RejectionCode, Strategy
+from fanfuse_contracts.plan import Rejection
+from fanfuse_corpus_router.domain.candidates import excluded, excluded_or_out_of_scope, rank_candidates
+from fanfuse_corpus_router.domain.corpus_decision import Listing, decide, why_shut
+from fanfuse_corpus_router.domain.selected import SelectedCorpus, Selection
+
+_WANT_OF_A_CORPUS = {
+    RejectionCode.NO_VISIBLE_CORPUS: "no other corpus is visible",
+    RejectionCode.ALL_EXCLUDED: "every other visible corpus is excluded by a rule",
+    RejectionCode.PIN_REQUIRED: "strategy explicit is configured and the query pins no corpus",
+}
+
+
+def held_back(
+    visible: Iterable[CorpusCard], scores: Iterable[CorpusScore], routing: RoutingConfig
+) -> CorpusCard | None:
+    """The configured corpus; None where it is not public, does not exist, or is excluded by a rule."""
+    name = routing.unconstrained_corpus
+    if name is None or any(row.excluded for row in scores if row.corpus == name):
+        return None
+    return next((card for card in visible if card.corpus == name and card.public), None)
+
+
+def select_last_resort(
+    held: CorpusCard,
+    others: Sequence[CorpusCard],
+    event: QueryClassified,
+    routing: RoutingConfig,
+    refusal: Rejection,
+) -> Selection | Rejection:
+    """The held back corpus alone, if `refusal` is for want of a corpus and its card can confirm what is asked."""
+    why = _WANT_OF_A_CORPUS.get(refusal.code)
+    if why is None:
+        return refusal
+    query, temperature = event.query, routing.learned_temperature
+    mine = rank_candidates([held], event.corpus_scores, temperature, excluded_or_out_of_scope, query.capability).allowed
+    if not mine:
+        return refusal
+    rest = rank_candidates(others, event.corpus_scores, temperature, excluded)
+    # Nobody competes with the last resort: the others have no probability.
+    rows = (*mine, *(one._replace(probability=0.0) for one in (*rest.allowed, *rest.shut)))
+
+    def reason(position: int) -> str:
+        if position == 0:
+            return f"the last resort: {why}"
+        return why_shut(rows[position]) if rows[position].excludes else "not pinned"
+
+    return Selection(
+        decision=decide(Strategy.UNCONSTRAINED, routing, Listing(rows, 1, reason), f"the last resort: {why}"),
+        corpora=(SelectedCorpus(held, 1.0, asked=mine[0].asked),),
+        shape=event.classification.shape,
+    )
