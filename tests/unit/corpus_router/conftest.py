@@ -9,11 +9,12 @@ from fanfuse_contracts.config import RoutingConfig
 from fanfuse_contracts.corpus import CorpusCard, EmbedderSpec, FieldType, Wiring
 from fanfuse_contracts.enums import Kind, Shape
 from fanfuse_contracts.filters import Op
-from fanfuse_contracts.plan import Plan, Rejection
+from fanfuse_contracts.plan import Clarification, Plan, Rejection
 from fanfuse_contracts.query import AcceptedQuery
 from fanfuse_corpus_router.domain.facts import BackendFacts
 from fanfuse_corpus_router.domain.planning import PlannedQuery, plan_query
 
+NOW_S = 1_790_000_000.0
 ALL_OPS = frozenset(Op)
 FIELDS = {
     "lang": FieldType.STRING,
@@ -82,13 +83,19 @@ class Build:
         *cards: CorpusCard,
         facts: BackendFacts | None = None,
         routing: RoutingConfig | None = None,
-    ) -> PlannedQuery | Rejection:
-        return plan_query(event, cards, facts or BackendFacts(), routing or RoutingConfig())
+        now_s: float = NOW_S,
+    ) -> PlannedQuery | Clarification | Rejection:
+        return plan_query(event, cards, facts or BackendFacts(), routing or RoutingConfig(), now_s)
 
     def plan(self, event: QueryClassified, *cards: CorpusCard, **others: Any) -> Plan:
         outcome = self.route(event, *cards, **others)
         assert isinstance(outcome, PlannedQuery), outcome
         return outcome.plan
+
+    def ask_back(self, event: QueryClassified, *cards: CorpusCard, **others: Any) -> Clarification:
+        outcome = self.route(event, *cards, **others)
+        assert isinstance(outcome, Clarification), outcome
+        return outcome
 
     def refuse(self, event: QueryClassified, *cards: CorpusCard, **others: Any) -> Rejection:
         outcome = self.route(event, *cards, **others)

@@ -1,12 +1,44 @@
-"""The command of each lane of a plan.
+"""The lanes of a plan, and the command of each.
 
-In: lanes with their input, and the classified query. Out: one frozen `RetrieveCommand` per lane. Time travels as the
-submission's broker time and a duration, never as a deadline.
+In: searches with their input, and the classified query. Out: frozen lanes, each with its name and the filter digest its
+worker must attest, and one `RetrieveCommand` for each. Time travels as the submission's broker time and a duration,
+never as a deadline.
 """
 
+from collections.abc import Sequence
+
 from fanfuse_contracts.classification import QueryClassified
+from fanfuse_contracts.filters import digest
 from fanfuse_contracts.plan import Lane, RetrieveCommand
 from fanfuse_corpus_router.domain.inputs import LaneInput
+from fanfuse_corpus_router.domain.naming import lane_name
+from fanfuse_corpus_router.domain.sharing import Search
+
+
+def build_lanes(searches: Sequence[Search], event: QueryClassified) -> tuple[Lane, ...]:
+    """The lanes of the plan, in order. A shared lane's name and digest are those of all its corpora."""
+    names: dict[str, None] = {}
+    digests: dict[str, str] = {}
+    return tuple(_lane(search, event, names, digests) for search in searches)
+
+
+def _lane(search: Search, event: QueryClassified, names: dict[str, None], digests: dict[str, str]) -> Lane:
+    wiring, covered = search.lead.wiring, ",".join(search.corpora) or search.lead.corpus
+    name = lane_name(wiring.kind, covered, wiring.backend, names)
+    names[name] = None
+    if covered not in digests:
+        digests[covered] = digest(event.tenant, covered, event.query.filter)
+    return Lane(
+        name=name,
+        corpus=search.corpus,
+        corpora=search.corpora,
+        kind=wiring.kind,
+        backend=wiring.backend,
+        pool=wiring.pool,
+        weight=search.weight,
+        window=event.query.window,
+        filter_digest=digests[covered],
+    )
 
 
 def build_command(lane: Lane, found: LaneInput, event: QueryClassified) -> RetrieveCommand:
@@ -16,6 +48,7 @@ def build_command(lane: Lane, found: LaneInput, event: QueryClassified) -> Retri
         query_id=event.query_id,
         lane=lane.name,
         corpus=lane.corpus,
+        corpora=lane.corpora,
         kind=lane.kind,
         backend=lane.backend,
         text=found.text,

@@ -1,34 +1,39 @@
-"""The decision for one selected corpus, as the answer shows it.
+"""The decisions of a plan, as the answer shows them.
 
-In: a corpus's card and what became of its wired lanes. Out: a frozen `RoutingDecision`. It describes; it decides
-nothing but `bm25_fallback`.
+In: selected corpora and what became of their wired lanes. Out: a frozen `RoutingDecision` for each, and the corpus
+decision as it is carried out. It describes; it decides nothing but `bm25_fallback`.
 """
 
 from collections.abc import Sequence
 
-from fanfuse_contracts.classification import QueryShape
-from fanfuse_contracts.corpus import CorpusCard
-from fanfuse_contracts.enums import Kind
-from fanfuse_contracts.plan import RoutingDecision, SkippedLane
+from fanfuse_contracts.enums import Kind, Shape
+from fanfuse_contracts.plan import CorpusRoutingDecision, RoutingDecision, SkippedLane
 from fanfuse_corpus_router.domain.bias import kind_weights
-from fanfuse_corpus_router.domain.lanes import ReadyLane, WiredLane
+from fanfuse_corpus_router.domain.lanes import WiredCorpus
 
 
-def describe(card: CorpusCard, wired: Sequence[WiredLane], classification: QueryShape) -> RoutingDecision:
-    """`wired` holds every wired lane of this corpus and no other."""
-    ready = [lane.wiring for lane in wired if isinstance(lane, ReadyLane)]
-    skipped = [lane for lane in wired if isinstance(lane, SkippedLane)]
-    kinds = {wiring.kind for wiring in ready}
+def describe(corpus: WiredCorpus, shape: Shape, shape_reason: str) -> RoutingDecision:
+    """`shape` weighs the lanes; `shape_reason` says where it comes from."""
+    ready, skipped = corpus.ready, corpus.skipped
+    kinds = {lane.wiring.kind for lane in ready}
     return RoutingDecision(
-        corpus=card.corpus,
-        shape=classification.shape,
+        corpus=corpus.card.corpus,
+        shape=shape,
         use_vector=Kind.VECTOR in kinds,
         use_keyword=Kind.KEYWORD in kinds,
         use_graph=Kind.GRAPH in kinds,
-        weights=kind_weights(classification.shape, card.backends),
+        weights=kind_weights(shape, corpus.card.backends, corpus.selected.kind_weights),
         degraded_backends=tuple(sorted(_label(lane) for lane in skipped if lane.fallback_reason is not None)),
         bm25_fallback=_is_fallback(kinds, skipped),
-        reason=_reason(classification, [f"{w.kind.value}/{w.backend}" for w in ready], skipped),
+        reason=_reason(
+            f"{shape.value} ({shape_reason})",
+            [f"{one.wiring.kind.value}/{one.wiring.backend}" for one in ready],
+            skipped,
+        ),
+        source=corpus.source,
+        corpus_weight=corpus.selected.weight,
+        asked=corpus.asked,
+        stands_in_for=corpus.stands_in_for,
     )
 
 
@@ -38,10 +43,10 @@ def _is_fallback(kinds: set[Kind], skipped: Sequence[SkippedLane]) -> bool:
     return kinds == {Kind.KEYWORD} and lost
 
 
-def _reason(classification: QueryShape, searched: Sequence[str], skipped: Sequence[SkippedLane]) -> str:
+def _reason(weighed: str, searched: Sequence[str], skipped: Sequence[SkippedLane]) -> str:
     left_out = [f"{_label(lane)} ({lane.reason})" for lane in skipped]
     parts = [
-        f"{classification.shape.value} ({classification.reason})",
+        weighed,
         f"searched: {', '.join(searched) or 'nothing'}",
         *([f"left out: {', '.join(left_out)}"] if left_out else []),
     ]
@@ -50,3 +55,23 @@ def _reason(classification: QueryShape, searched: Sequence[str], skipped: Sequen
 
 def _label(lane: SkippedLane) -> str:
     return f"{lane.kind.value}/{lane.backend}"
+
+
+def carried_out(
+    decision: CorpusRoutingDecision, corpora: Sequence[WiredCorpus], *, fan_out: bool
+) -> CorpusRoutingDecision:
+    """The corpus decision with the corpora that stand in for others, and whether each is searched by itself."""
+    stand_ins = {one.card.corpus: f"stands in for {one.stands_in_for!r}" for one in corpora if one.stands_in_for}
+    if not stand_ins:
+        return decision if decision.fan_out is fan_out else decision.model_copy(update={"fan_out": fan_out})
+    rows = tuple(
+        row.model_copy(update={"selected": True, "reason": f"{stand_ins[row.corpus]}, which is down"})
+        if row.corpus in stand_ins
+        else row
+        for row in decision.scores
+    )
+    told = "; ".join([decision.reason, *(f"{name!r} {reason}" for name, reason in stand_ins.items())])
+    selected = tuple(corpus.card.corpus for corpus in corpora)
+    return decision.model_copy(
+        update={"fan_out": fan_out, "scores": rows, "reason": told, "selected_corpora": selected}
+    )

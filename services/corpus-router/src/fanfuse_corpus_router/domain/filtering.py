@@ -1,14 +1,15 @@
 """Can a backend apply a filter exactly?
 
-In: a corpus's card, one of its wirings and a filter. Out: None if every condition can be enforced, else the first
+In: a corpus's card, one of its wirings and a filter's conditions. Out: None if each can be enforced, else the first
 problem with its field, operator and what is possible. A filter is never relaxed.
 """
 
+from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Final
 
 from fanfuse_contracts.corpus import CorpusCard, FieldType, Wiring
-from fanfuse_contracts.filters import ORDER_OPS, Filter, Leaf, Op, Scalar, leaves
+from fanfuse_contracts.filters import ORDER_OPS, And, Filter, Leaf, Op, Scalar
 
 _EQUALITY: Final = frozenset({Op.EQ, Op.NE, Op.IN, Op.NOT_IN})
 
@@ -35,10 +36,21 @@ _VALUES: Final = MappingProxyType(
 )
 
 
-def filter_problem(card: CorpusCard, wiring: Wiring, condition: Filter | None) -> str | None:
-    """None if `wiring` enforces every leaf of `condition` on this corpus, else why not."""
-    problems = (_leaf_problem(card, wiring, leaf) for leaf in leaves(condition))
+def filter_problem(card: CorpusCard, wiring: Wiring, conditions: Sequence[Leaf]) -> str | None:
+    """None if `wiring` enforces every leaf of the filter on this corpus, else why not."""
+    problems = (_leaf_problem(card, wiring, leaf) for leaf in conditions)
     return next((problem for problem in problems if problem is not None), None)
+
+
+def fixed_fields(condition: Filter | None) -> frozenset[str]:
+    """Fields that every match must have with one of the stated values: `eq` and `in`, alone or joined by `and`."""
+    match condition:
+        case Leaf(op=Op.EQ | Op.IN):
+            return frozenset({condition.field})
+        case And(all_of=parts):
+            return frozenset().union(*(fixed_fields(part) for part in parts))
+        case _:
+            return frozenset()
 
 
 def _leaf_problem(card: CorpusCard, wiring: Wiring, leaf: Leaf) -> str | None:

@@ -1,6 +1,6 @@
 """What a lane has to search with.
 
-In: the query, what the classifier found in it, and a corpus's card. Out: the lane's input, or why there is none. A
+In: the query, what the classifier found in it, and a corpus's embedder. Out: the lane's input, or why there is none. A
 vector of another model or size never stands in for a fitting one.
 """
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from fanfuse_contracts import limits
 from fanfuse_contracts.classification import QueryShape
-from fanfuse_contracts.corpus import CorpusCard, EmbedderSpec
+from fanfuse_contracts.corpus import EmbedderSpec
 from fanfuse_contracts.enums import Kind
 from fanfuse_contracts.query import QueryVector, SubmittedQuery
 from fanfuse_corpus_router.domain.languages import language_problem
@@ -31,15 +31,24 @@ class NoInput:
     reason: str
 
 
-def lane_input(kind: Kind, card: CorpusCard, query: SubmittedQuery, classification: QueryShape) -> LaneInput | NoInput:
-    """The input of a lane of this kind on this corpus."""
-    match kind:
-        case Kind.VECTOR:
-            return vector_input(card.embedder, query, classification)
-        case Kind.KEYWORD:
-            return keyword_input(query, classification)
-        case Kind.GRAPH:
-            return graph_input(query, classification)
+class QueryInputs:
+    """The inputs of one query's lanes. Only vector lanes differ between corpora, by their embedder."""
+
+    def __init__(self, query: SubmittedQuery, classification: QueryShape) -> None:
+        self._query = query
+        self._classification = classification
+        self._keyword = keyword_input(query, classification)
+        self._graph = graph_input(query, classification)
+
+    def of(self, kind: Kind, embedder: EmbedderSpec | None) -> LaneInput | NoInput:
+        """The input of a lane of this kind on a corpus with this embedder."""
+        match kind:
+            case Kind.VECTOR:
+                return vector_input(embedder, self._query, self._classification)
+            case Kind.KEYWORD:
+                return self._keyword
+            case Kind.GRAPH:
+                return self._graph
 
 
 def vector_input(

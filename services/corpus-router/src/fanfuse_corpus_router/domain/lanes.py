@@ -1,94 +1,139 @@
 """Which backends of a selected corpus are searched, and which are left out and why.
 
-In: selected corpora, the classified query, what is known of backends. Out: lanes with their input, and every other
-wired lane as skipped. No lane is ever built that cannot enforce the whole filter.
+In: a selected corpus, the classified query, what is known of backends. Out: its wired lanes, each ready with its input
+or skipped with its reason. No lane is ever ready that cannot enforce the whole filter.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Container
+from dataclasses import dataclass, replace
 
-from fanfuse_contracts import limits
 from fanfuse_contracts.classification import QueryClassified
-from fanfuse_contracts.corpus import CorpusCard, Wiring
-from fanfuse_contracts.enums import FallbackReason, Kind, LaneOutcome
-from fanfuse_contracts.filters import digest
-from fanfuse_contracts.plan import Lane, SkippedLane
+from fanfuse_contracts.corpus import CorpusCard, EmbedderSpec, Wiring
+from fanfuse_contracts.enums import FallbackReason, Kind, LaneOutcome, Shape, SourceKind
+from fanfuse_contracts.filters import Leaf, leaves
+from fanfuse_contracts.plan import SkippedLane
 from fanfuse_corpus_router.domain.bias import biased_weight
 from fanfuse_corpus_router.domain.facts import BackendFacts
 from fanfuse_corpus_router.domain.filtering import filter_problem
-from fanfuse_corpus_router.domain.inputs import LaneInput, NoInput, lane_input
-from fanfuse_corpus_router.domain.naming import lane_name
+from fanfuse_corpus_router.domain.inputs import LaneInput, NoInput, QueryInputs
 from fanfuse_corpus_router.domain.selected import SelectedCorpus
 
-_KIND_ORDER = tuple(Kind)
+SWITCHED_OFF = "switched off: its weight is 0"
+
+_KIND_ORDER = {kind: position for position, kind in enumerate(Kind)}
 
 
 @dataclass(frozen=True, slots=True)
 class ReadyLane:
-    """A wired lane that can be searched. `weight` is backend weight × corpus weight."""
+    """A wired lane that can be searched. Its weight is `backend_weight` × `corpus_weight`."""
 
-    card: CorpusCard
+    corpus: str
+    embedder: EmbedderSpec | None
     wiring: Wiring
-    weight: float
+    backend_weight: float
+    corpus_weight: float
     input: LaneInput
+
+    @property
+    def key(self) -> tuple[str, Kind, str]:
+        """Corpus, kind and backend: no two lanes of a query agree in all three."""
+        return self.corpus, self.wiring.kind, self.wiring.backend
 
 
 WiredLane = ReadyLane | SkippedLane
 
 
-def wire_lanes(
-    selected: Sequence[SelectedCorpus], event: QueryClassified, backends: BackendFacts
-) -> tuple[WiredLane, ...]:
-    """One row per wired lane of every selected corpus: corpora in order, then vector, keyword, graph, then backend."""
-    return tuple(
-        _wire(corpus, wiring, event, backends) for corpus in selected for wiring in sorted_wirings(corpus.card)
-    )
+@dataclass(frozen=True, slots=True)
+class WiredCorpus:
+    """A selected corpus with one row per wired lane: vector, keyword, graph, then by backend."""
+
+    selected: SelectedCorpus
+    lanes: tuple[WiredLane, ...]
+    stands_in_for: str | None = None
+
+    @property
+    def card(self) -> CorpusCard:
+        """Its capability card."""
+        return self.selected.card
+
+    @property
+    def source(self) -> SourceKind:
+        """The kind of truth it holds."""
+        return self.selected.card.source
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """Names of the capabilities that the query asks of it."""
+        return tuple(asked.capability for asked in self.selected.asked)
+
+    @property
+    def ready(self) -> tuple[ReadyLane, ...]:
+        """The lanes that can be searched."""
+        return tuple(lane for lane in self.lanes if isinstance(lane, ReadyLane))
+
+    @property
+    def skipped(self) -> tuple[SkippedLane, ...]:
+        """The lanes that are left out."""
+        return tuple(lane for lane in self.lanes if isinstance(lane, SkippedLane))
+
+    @property
+    def down(self) -> bool:
+        """True if it could be searched but for the health of its backends."""
+        return not self.ready and any(lane.fallback_reason is not None for lane in self.skipped)
+
+    def without(self, dropped: Container[tuple[str, Kind, str]], reason: str) -> "WiredCorpus":
+        """The same corpus with the lanes of these keys left out, although no backend is to blame."""
+        lanes = tuple(
+            # The closest outcome there is: like a lane lost to health, it makes the answer partial.
+            _skip(self.card, lane.wiring, LaneOutcome.SKIPPED_UNHEALTHY, reason)
+            if isinstance(lane, ReadyLane) and lane.key in dropped
+            else lane
+            for lane in self.lanes
+        )
+        return replace(self, lanes=lanes)
 
 
-def sorted_wirings(card: CorpusCard) -> tuple[Wiring, ...]:
-    """The card's wirings in an order that does not depend on how the card was written."""
-    return tuple(sorted(card.backends, key=lambda wiring: (_KIND_ORDER.index(wiring.kind), wiring.backend)))
+class LaneWiring:
+    """Wires the corpora of one query; what all of them share is worked out once."""
+
+    def __init__(self, event: QueryClassified, shape: Shape, backends: BackendFacts) -> None:
+        self._inputs = QueryInputs(event.query, event.classification)
+        self._conditions: tuple[Leaf, ...] = tuple(leaves(event.query.filter))
+        self._shape = shape
+        self._backends = backends
+
+    def wire(self, selected: SelectedCorpus, stands_in_for: str | None = None) -> WiredCorpus:
+        """Every wired lane of the corpus, in an order that does not depend on how its card was written."""
+        rows = tuple(self._wire(selected, wiring) for wiring in _sorted_wirings(selected.card))
+        return WiredCorpus(selected, rows, stands_in_for)
+
+    def _wire(self, selected: SelectedCorpus, wiring: Wiring) -> WiredLane:
+        """Health is asked last: a lane that could not run anyway is not a fault of its backend."""
+        card = selected.card
+        weight = biased_weight(self._shape, wiring, selected.kind_weights)
+        if weight * selected.weight <= 0.0:
+            return _skip(card, wiring, LaneOutcome.SKIPPED_NO_INPUT, SWITCHED_OFF)
+        problem = filter_problem(card, wiring, self._conditions)
+        if problem is not None:
+            return _skip(card, wiring, LaneOutcome.SKIPPED_FILTER, problem)
+        found = self._inputs.of(wiring.kind, card.embedder)
+        if isinstance(found, NoInput):
+            return _skip(card, wiring, LaneOutcome.SKIPPED_NO_INPUT, found.reason)
+        fault = self._backends.fault(wiring)
+        if fault is not None:
+            return _skip(card, wiring, LaneOutcome.SKIPPED_UNHEALTHY, _FAULTS[fault].format(wiring=wiring), fault)
+        return ReadyLane(card.corpus, card.embedder, wiring, weight, selected.weight, found)
 
 
-def _wire(corpus: SelectedCorpus, wiring: Wiring, event: QueryClassified, backends: BackendFacts) -> WiredLane:
-    """Health is asked last: a lane that could not run anyway is not a fault of its backend."""
-    card = corpus.card
-    weight = biased_weight(event.classification.shape, wiring) * corpus.weight
-    if weight <= 0.0:
-        return _skip(card, wiring, LaneOutcome.SKIPPED_NO_INPUT, "switched off: its weight is 0")
-    problem = filter_problem(card, wiring, event.query.filter)
-    if problem is not None:
-        return _skip(card, wiring, LaneOutcome.SKIPPED_FILTER, problem)
-    found = lane_input(wiring.kind, card, event.query, event.classification)
-    if isinstance(found, NoInput):
-        return _skip(card, wiring, LaneOutcome.SKIPPED_NO_INPUT, found.reason)
-    fault = backends.fault(wiring)
-    if fault is not None:
-        return _skip(card, wiring, LaneOutcome.SKIPPED_UNHEALTHY, _FAULTS[fault].format(wiring=wiring), fault)
-    return ReadyLane(card, wiring, weight, found)
+def _sorted_wirings(card: CorpusCard) -> list[Wiring]:
+    """The card's wirings by kind, then backend."""
+    return sorted(card.backends, key=lambda wiring: (_KIND_ORDER[wiring.kind], wiring.backend))
 
 
 _FAULTS = {
     FallbackReason.DEGRADED: "the backend is degraded",
     FallbackReason.NO_WORKER: "no worker serves pool {wiring.pool}",
 }
-
-
-def keep_heaviest(wired: Sequence[WiredLane]) -> tuple[WiredLane, ...]:
-    """Leave out the lightest lanes of a plan with more than `MAX_LANES`; of equal ones the later go first."""
-    ready = [(-lane.weight, position) for position, lane in enumerate(wired) if isinstance(lane, ReadyLane)]
-    dropped = {position for _, position in sorted(ready)[limits.MAX_LANES :]}
-    return tuple(
-        _crowded_out(lane) if position in dropped and isinstance(lane, ReadyLane) else lane
-        for position, lane in enumerate(wired)
-    )
-
-
-def _crowded_out(lane: ReadyLane) -> SkippedLane:
-    # The closest outcome there is: like a lane lost to health, it makes the answer partial. No backend is to blame, so
-    # it has no fallback reason.
-    reason = f"the plan is full: at most {limits.MAX_LANES} lanes, and {lane.weight:.4g} is among the lowest weights"
-    return _skip(lane.card, lane.wiring, LaneOutcome.SKIPPED_UNHEALTHY, reason)
 
 
 def _skip(
@@ -101,26 +146,4 @@ def _skip(
         outcome=outcome,
         reason=reason,
         fallback_reason=fault,
-    )
-
-
-def name_lanes(ready: Sequence[ReadyLane], event: QueryClassified) -> tuple[Lane, ...]:
-    """The lanes of the plan, in order, each with its name and the filter digest its worker must attest."""
-    names: list[str] = []
-    for lane in ready:
-        names.append(lane_name(lane.wiring.kind, lane.card.corpus, lane.wiring.backend, names))
-    corpora = {lane.card.corpus for lane in ready}
-    digests = {corpus: digest(event.tenant, corpus, event.query.filter) for corpus in corpora}
-    return tuple(
-        Lane(
-            name=name,
-            corpus=lane.card.corpus,
-            kind=lane.wiring.kind,
-            backend=lane.wiring.backend,
-            pool=lane.wiring.pool,
-            weight=lane.weight,
-            window=event.query.window,
-            filter_digest=digests[lane.card.corpus],
-        )
-        for name, lane in zip(names, ready, strict=True)
     )

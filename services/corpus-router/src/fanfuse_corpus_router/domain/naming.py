@@ -1,6 +1,6 @@
 """Names of lanes: short tokens, unique in a plan.
 
-In: kind, corpus and backend. Out: such as `k3f09c1`. A name depends on nothing else, so that two computations of one
+In: kind, corpora and backend. Out: such as `k3f09c1`. A name depends on nothing else, so that two computations of one
 plan (a redelivery after a change of health or registry) never give one name to two lanes.
 """
 
@@ -12,8 +12,11 @@ from fanfuse_contracts.enums import Kind
 DIGITS = 6
 
 
-def lane_name(kind: Kind, corpus: str, backend: str, taken: Container[str] = ()) -> str:
-    """The kind's initial and at least six hex digits of the lane's identity; longer if that name is `taken`."""
-    digest = hashlib.sha256(f"{kind.value}/{corpus}/{backend}".encode()).hexdigest()
+def lane_name(kind: Kind, corpora: str, backend: str, taken: Container[str] = ()) -> str:
+    """The kind's initial and at least six hex digits of the lane's identity; longer if that name is `taken`.
+
+    `corpora`: the lane's corpus, or those of a shared lane, sorted and joined by commas.
+    """
+    digest = hashlib.sha256(f"{kind.value}/{corpora}/{backend}".encode()).hexdigest()
     names = (f"{kind.value[0]}{digest[:length]}" for length in range(DIGITS, 62))
     return next(name for name in names if name not in taken)

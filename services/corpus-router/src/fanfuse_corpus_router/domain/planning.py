@@ -1,32 +1,31 @@
-"""Plans one query: visibility, selection, lanes, decisions, commands.
+"""Plans one query: visibility, selection, clarification, lanes, confirmation, decisions, commands.
 
-In: a classified query, the tenant's cards, what is known of backends, the routing options. Out: a plan with one command
-per lane, or a rejection. Tenant and query id are those of the event, which the caller took from the subject.
+In: a classified query, the tenant's cards, what is known of backends, the routing options and the broker's time. Out: a
+plan with one command per lane, a clarification or a rejection. Tenant and query id are those of the event, which the
+caller took from the subject.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from fanfuse_contracts import limits
 from fanfuse_contracts.classification import QueryClassified
 from fanfuse_contracts.config import RoutingConfig
+from fanfuse_contracts.confirmation import primary_kinds
 from fanfuse_contracts.corpus import CorpusCard
-from fanfuse_contracts.plan import Plan, Rejection, RetrieveCommand, SkippedLane
+from fanfuse_contracts.enums import LaneOutcome
+from fanfuse_contracts.plan import Clarification, Plan, Rejection, RetrieveCommand
 from fanfuse_corpus_router.domain import rejections
-from fanfuse_corpus_router.domain.bias import biased_weight
-from fanfuse_corpus_router.domain.commands import build_command
-from fanfuse_corpus_router.domain.decisions import describe
+from fanfuse_corpus_router.domain.candidates import asked_of
+from fanfuse_corpus_router.domain.clarify import clarification
+from fanfuse_corpus_router.domain.commands import build_command, build_lanes
+from fanfuse_corpus_router.domain.confirm import refusal, unconfirmed, with_fallbacks
+from fanfuse_corpus_router.domain.decisions import carried_out, describe
 from fanfuse_corpus_router.domain.facts import BackendFacts
-from fanfuse_corpus_router.domain.filtering import filter_problem
-from fanfuse_corpus_router.domain.lanes import (
-    ReadyLane,
-    WiredLane,
-    keep_heaviest,
-    name_lanes,
-    sorted_wirings,
-    wire_lanes,
-)
-from fanfuse_corpus_router.domain.selected import Selection
+from fanfuse_corpus_router.domain.lanes import SWITCHED_OFF, LaneWiring, WiredCorpus
+from fanfuse_corpus_router.domain.selected import SelectedCorpus, Selection
 from fanfuse_corpus_router.domain.selection import select_corpora
+from fanfuse_corpus_router.domain.sharing import Search, group_lanes, heaviest
 from fanfuse_corpus_router.domain.visibility import visible_corpora
 
 
@@ -38,19 +37,39 @@ class PlannedQuery:
     commands: tuple[RetrieveCommand, ...]
 
 
+Outcome = PlannedQuery | Clarification | Rejection
+
+
 def plan_query(
-    event: QueryClassified, cards: Iterable[CorpusCard], backends: BackendFacts, routing: RoutingConfig
-) -> PlannedQuery | Rejection:
-    """The whole decision of this service."""
+    event: QueryClassified, cards: Iterable[CorpusCard], backends: BackendFacts, routing: RoutingConfig, now_s: float
+) -> Outcome:
+    """The whole decision of this service. `now_s`: the broker's time in seconds since the epoch."""
     visible = visible_corpora(cards, event.tenant, event.query.principal)
     selection = select_corpora(visible, event, routing)
     if isinstance(selection, Rejection):
         return selection
-    wired = keep_heaviest(wire_lanes(selection.corpora, event, backends))
-    ready = [lane for lane in wired if isinstance(lane, ReadyLane)]
-    if not ready:
-        return _nothing_to_ask(event, selection, wired)
-    return _planned(event, selection, wired, ready)
+    if (unclear := clarification(selection.corpora, event.query)) is not None:
+        return unclear
+    corpora = _wire(event, selection, backends)
+    kinds = primary_kinds(corpora, pinned=event.query.corpora is not None)
+    if (unanswerable := refusal(corpora, kinds)) is not None:
+        return unanswerable
+    if not any(corpus.ready for corpus in corpora):
+        return _nothing_to_ask(corpora)
+    missing = (*selection.unconfirmed, *unconfirmed(corpora, now_s))
+    searches, corpora = _searches(corpora, {one.card.corpus for one in corpora if one.source in kinds}, routing)
+    lanes = build_lanes(searches, event)
+    shape_reason = _shape_reason(event)
+    plan = Plan(
+        shape=selection.shape,
+        lanes=lanes,
+        skipped=tuple(lane for corpus in corpora for lane in corpus.skipped),
+        corpus_decision=carried_out(selection.decision, corpora, fan_out=not any(one.shared for one in searches)),
+        decisions=tuple(describe(corpus, selection.shape, shape_reason) for corpus in corpora),
+        unconfirmed=missing,
+    )
+    commands = tuple(build_command(lane, one.lead.input, event) for lane, one in zip(lanes, searches, strict=True))
+    return PlannedQuery(plan, commands)
 
 
 def plan_in_time(
@@ -59,49 +78,52 @@ def plan_in_time(
     cards: Iterable[CorpusCard],
     backends: BackendFacts,
     routing: RoutingConfig,
-) -> PlannedQuery | Rejection:
+    now_s: float,
+) -> Outcome:
     """`plan_query`, unless the query's budget is over: then nobody is asked for anything."""
     if remaining_ms <= 0.0:
         return rejections.expired(event.query.budget_ms)
-    return plan_query(event, cards, backends, routing)
+    return plan_query(event, cards, backends, routing, now_s)
 
 
-def _nothing_to_ask(event: QueryClassified, selection: Selection, wired: Sequence[WiredLane]) -> Rejection:
+def _wire(event: QueryClassified, selection: Selection, backends: BackendFacts) -> tuple[WiredCorpus, ...]:
+    wiring = LaneWiring(event, selection.shape, backends)
+    corpora = tuple(wiring.wire(corpus) for corpus in selection.corpora)
+    if not any(corpus.down and corpus.card.fallbacks for corpus in corpora):
+        return corpora
+    rows = {row.corpus: row for row in event.corpus_scores}
+
+    def stand_in(card: CorpusCard, down: WiredCorpus) -> WiredCorpus:
+        asked = asked_of(card, rows.get(card.corpus), event.query.capability)
+        return wiring.wire(SelectedCorpus(card, down.selected.weight, asked=asked), down.card.corpus)
+
+    return with_fallbacks(corpora, {card.corpus: card for card in selection.standby}, stand_in)
+
+
+def _nothing_to_ask(corpora: Iterable[WiredCorpus]) -> Rejection:
     """The filter is to blame only if no lane that counts could have applied it."""
-    problems = [
-        filter_problem(corpus.card, wiring, event.query.filter)
-        for corpus in selection.corpora
-        for wiring in sorted_wirings(corpus.card)
-        if biased_weight(event.classification.shape, wiring) > 0.0
-    ]
-    named = [problem for problem in problems if problem is not None]
-    if named and len(named) == len(problems):
-        return rejections.unsupported_filter(named)
-    return rejections.no_lane([lane for lane in wired if isinstance(lane, SkippedLane)])
+    skipped = [lane for corpus in corpora for lane in corpus.skipped]
+    counting = [lane for lane in skipped if lane.reason != SWITCHED_OFF]
+    if counting and all(lane.outcome is LaneOutcome.SKIPPED_FILTER for lane in counting):
+        return rejections.unsupported_filter(lane.reason for lane in counting)
+    return rejections.no_lane(skipped)
 
 
-def _planned(
-    event: QueryClassified, selection: Selection, wired: Sequence[WiredLane], ready: Sequence[ReadyLane]
-) -> PlannedQuery:
-    lanes = name_lanes(ready, event)
-    of_corpus = _by_corpus(wired)
-    plan = Plan(
-        shape=event.classification.shape,
-        lanes=lanes,
-        skipped=tuple(lane for lane in wired if isinstance(lane, SkippedLane)),
-        corpus_decision=selection.decision,
-        decisions=tuple(
-            describe(corpus.card, of_corpus.get(corpus.card.corpus, ()), event.classification)
-            for corpus in selection.corpora
-        ),
-    )
-    commands = tuple(build_command(lane, one.input, event) for lane, one in zip(lanes, ready, strict=True))
-    return PlannedQuery(plan, commands)
+def _searches(
+    corpora: Sequence[WiredCorpus], first: set[str], routing: RoutingConfig
+) -> tuple[tuple[Search, ...], tuple[WiredCorpus, ...]]:
+    """What is searched, and the corpora without the lanes that a full plan has no place for."""
+    ready = [lane for corpus in corpora for lane in corpus.ready]
+    kept, dropped = heaviest(group_lanes(ready, fan_out=routing.fan_out), first)
+    if not dropped:
+        return kept, tuple(corpora)
+    crowded_out = {lane.key for search in dropped for lane in search.members}
+    reason = f"the plan is full: at most {limits.MAX_LANES} lanes, and it is among those of the lowest weight"
+    return kept, tuple(corpus.without(crowded_out, reason) for corpus in corpora)
 
 
-def _by_corpus(wired: Sequence[WiredLane]) -> dict[str, list[WiredLane]]:
-    grouped: dict[str, list[WiredLane]] = {}
-    for lane in wired:
-        corpus = lane.card.corpus if isinstance(lane, ReadyLane) else lane.corpus
-        grouped.setdefault(corpus, []).append(lane)
-    return grouped
+def _shape_reason(event: QueryClassified) -> str:
+    earlier = event.query.decision
+    if earlier is not None and earlier.shape is not None:
+        return "taken from an earlier decision"
+    return event.classification.reason

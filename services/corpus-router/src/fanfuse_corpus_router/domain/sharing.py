@@ -1,0 +1,88 @@
+"""Which ready lanes become one search: several corpora on one backend, or each by itself.
+
+In: ready lanes of all selected corpora, in order. Out: searches, at most `MAX_LANES` of them kept. A search covers only
+corpora that were ready by themselves, so each of them can enforce the filter and has this very input.
+"""
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from fanfuse_contracts import limits
+from fanfuse_contracts.corpus import ALL_CORPORA
+from fanfuse_contracts.enums import Kind
+from fanfuse_corpus_router.domain.lanes import ReadyLane
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """One lane of a plan; more than one member make a shared lane."""
+
+    members: tuple[ReadyLane, ...]
+
+    @property
+    def lead(self) -> ReadyLane:
+        """What all members agree in: kind, backend, pool and input."""
+        return self.members[0]
+
+    @property
+    def shared(self) -> bool:
+        """True if several corpora are searched in one call."""
+        return len(self.members) > 1
+
+    @property
+    def corpus(self) -> str:
+        """The lane's corpus, `_all` for a shared one."""
+        return ALL_CORPORA if self.shared else self.lead.corpus
+
+    @property
+    def corpora(self) -> tuple[str, ...]:
+        """The corpora of a shared lane, sorted; empty for a lane of one corpus."""
+        return tuple(sorted(lane.corpus for lane in self.members)) if self.shared else ()
+
+    @property
+    def weight(self) -> float:
+        """Backend weight × corpus weight: the strongest backend weight, and the corpora's share of the relevance."""
+        if not self.shared:
+            return self.lead.backend_weight * self.lead.corpus_weight
+        share = min(math.fsum(lane.corpus_weight for lane in self.members), 1.0)
+        return max(lane.backend_weight for lane in self.members) * share
+
+
+def group_lanes(ready: Sequence[ReadyLane], *, fan_out: bool) -> tuple[Search, ...]:
+    """One search per lane if `fan_out`; else lanes that one call can serve are joined at the place of the first."""
+    if fan_out:
+        return tuple(Search((lane,)) for lane in ready)
+    groups: dict[object, list[ReadyLane]] = {}
+    for lane in ready:
+        groups.setdefault(_identity(lane), []).append(lane)
+    return tuple(Search(tuple(members)) for members in groups.values())
+
+
+def _identity(lane: ReadyLane) -> object:
+    """Lanes of equal identity can be searched in one call."""
+    wiring = lane.wiring
+    if not wiring.shared:
+        return lane.corpus, wiring.kind, wiring.backend
+    embedder = lane.embedder if wiring.kind is Kind.VECTOR else None
+    return wiring.kind, wiring.backend, wiring.pool, embedder
+
+
+def heaviest(searches: Sequence[Search], first: Collection[str]) -> tuple[tuple[Search, ...], tuple[Search, ...]]:
+    """Those that fit into a plan, and the rest; both in order.
+
+    The corpora in `first` must answer, so theirs are kept before any other; then the heaviest, of equal ones the
+    earlier.
+    """
+    if len(searches) <= limits.MAX_LANES:
+        return tuple(searches), ()
+    ranked = sorted(range(len(searches)), key=lambda position: _standing(searches[position], first, position))
+    kept = set(ranked[: limits.MAX_LANES])
+    return (
+        tuple(search for position, search in enumerate(searches) if position in kept),
+        tuple(search for position, search in enumerate(searches) if position not in kept),
+    )
+
+
+def _standing(search: Search, first: Collection[str], position: int) -> tuple[bool, float, int]:
+    return not any(lane.corpus in first for lane in search.members), -search.weight, position
