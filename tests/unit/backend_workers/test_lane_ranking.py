@@ -6,7 +6,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanfuse_backend_workers.domain.ranking import MAX_CHUNK_ID_CHARS, rank
+from fanfuse_backend_workers.domain.ranking import MAX_CHUNK_ID_CHARS, rank, rank_shared
 from fanfuse_backend_workers.ports import EngineHit
 from fanfuse_contracts import limits
 
@@ -49,3 +49,18 @@ def test_a_smaller_window_is_a_prefix(rows: list[tuple[str, float]], window: int
     assert rank(hits, window).hits == whole[:window]
     assert [h.rank for h in whole] == list(range(1, len(whole) + 1))
     assert len({h.chunk_id for h in whole}) == len(whole)
+
+
+Rows = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from([-1.0, 0.0, 0.25, 0.5, math.nan]), st.just("")))
+
+
+@given(st.dictionaries(st.sampled_from(["docs", "hr", "wiki"]), Rows), st.integers(1, 6))
+def test_a_shared_list_is_the_merge_of_the_separate_ones(found: dict[str, list[tuple[str, float, str]]], window: int):
+    """By score, ties by corpus and chunk id; a chunk's identity is its corpus and id (FUS-11)."""
+    by_corpus = {corpus: [hit(*row) for row in rows] for corpus, rows in found.items()}
+    shared = rank_shared(by_corpus, window)
+    apart = [(corpus, one) for corpus, hits in by_corpus.items() for one in rank(hits, 100).hits]
+    best = sorted(apart, key=lambda pair: (-pair[1].score, pair[0], pair[1].chunk_id))[:window]
+    assert [(h.corpus, h.chunk_id, h.score) for h in shared.hits] == [(c, h.chunk_id, h.score) for c, h in best]
+    assert [h.rank for h in shared.hits] == list(range(1, len(shared.hits) + 1))
+    assert shared.dropped == sum(rank(hits, 100).dropped for hits in by_corpus.values())

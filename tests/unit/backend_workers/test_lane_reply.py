@@ -2,11 +2,20 @@
 
 import pytest
 
-from fanfuse_backend_workers.domain.replies import MAX_MESSAGE_CHARS, address_of, answered, failed, fit, signed
-from fanfuse_backend_workers.domain.requests import build_request
+from fanfuse_backend_workers.domain.replies import (
+    MAX_MESSAGE_CHARS,
+    Searched,
+    address_of,
+    answered,
+    failed,
+    fit,
+    signed,
+)
+from fanfuse_backend_workers.domain.requests import build_request, check_shared, common_card
 from fanfuse_backend_workers.domain.salvage import salvage
 from fanfuse_backend_workers.ports import EngineHit, EngineResult, SearchError
 from fanfuse_contracts import limits
+from fanfuse_contracts.corpus import ALL_CORPORA, CorpusCard, EmbedderSpec
 from fanfuse_contracts.enums import FailureKind, Kind, LaneOutcome
 from fanfuse_contracts.filters import Leaf, Op, digest
 from fanfuse_contracts.plan import RetrieveCommand
@@ -21,7 +30,11 @@ COMMAND = RetrieveCommand(
 
 def reply_of(*chunk_ids: str, cut: str | None = None, title: str = "") -> LaneReply:
     hits = tuple(EngineHit(chunk_id, 1.0, "h", title) for chunk_id in chunk_ids)
-    return answered(COMMAND, build_request(COMMAND, None, 1.0), EngineResult(hits, cut, dropped=2), "g1")
+    return answered(COMMAND, [searched(COMMAND, "docs", EngineResult(hits, cut, dropped=2))])
+
+
+def searched(command: RetrieveCommand, corpus: str, result: EngineResult, generation: str = "g1") -> Searched:
+    return Searched(build_request(command, corpus, None, 1.0), result, generation)
 
 
 def test_the_digest_is_of_what_was_applied() -> None:
@@ -77,11 +90,89 @@ def test_a_reply_that_fits_is_untouched_and_a_larger_one_loses_its_worst_hits() 
 def test_no_reply_is_larger_than_the_limit_whatever_its_characters(text: str, count: int) -> None:
     wide = COMMAND.model_copy(update={"window": 500})
     hits = tuple(EngineHit(f"{i}{text * 100}", 0.1 + i, text * 100, text * 100) for i in range(count))
-    reply = answered(wide, build_request(wide, None, 1.0), EngineResult(hits), "g1")
+    reply = answered(wide, [searched(wide, "docs", EngineResult(hits))])
     for limit in (20_000, limits.MAX_LANE_REPLY_BYTES):
         fitted = fit(reply, limit)
         assert len(fitted.to_json()) <= limit
         assert (fitted is reply) == (len(reply.to_json()) <= limit)
+
+
+SHARED = COMMAND.model_copy(
+    update={"corpus": ALL_CORPORA, "corpora": ("docs", "wiki"), "kind": Kind.VECTOR, "lane": "all-vector"}
+)
+
+
+NOTHING = EngineResult(())
+
+
+def shared_reply(*, wiki: EngineResult, docs: EngineResult = NOTHING, generation: str = "g2") -> LaneReply:
+    return answered(SHARED, [searched(SHARED, "docs", docs), searched(SHARED, "wiki", wiki, generation)])
+
+
+def test_a_shared_search_attests_every_corpus_and_each_hit_names_its_own() -> None:
+    """FUS-11: equal chunk ids of two corpora stay two hits."""
+    found = EngineResult((EngineHit("a", 0.5, "h"), EngineHit("b", 0.9, "h")), dropped=1)
+    reply = shared_reply(docs=found, wiki=EngineResult((EngineHit("a", 0.7, "h"), EngineHit("", 1.0, "h"))))
+    assert (reply.corpus, reply.outcome) == (ALL_CORPORA, LaneOutcome.ANSWERED)
+    assert [(hit.corpus, hit.chunk_id, hit.rank) for hit in reply.hits] == [
+        ("docs", "b", 1), ("wiki", "a", 2), ("docs", "a", 3),
+    ]  # fmt: skip
+    assert reply.filter_digest == digest("acme", "docs,wiki", CONDITION)
+    assert reply.dropped_hits == 2
+
+
+def test_a_shared_search_is_cut_where_one_of_its_lists_is() -> None:
+    assert shared_reply(wiki=NOTHING).outcome is LaneOutcome.EMPTY
+    assert shared_reply(wiki=EngineResult((), cut="timeout")).outcome is LaneOutcome.CUT
+
+
+def test_the_generation_of_a_shared_search_changes_with_each_of_its_indexes() -> None:
+    first, second = (shared_reply(wiki=NOTHING, generation=name).generation for name in ("g2", "g3"))
+    assert first is not None
+    assert len(first) == 16
+    assert first == shared_reply(wiki=NOTHING).generation != second
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind"),
+    [
+        ({"corpora": ()}, FailureKind.BAD_REQUEST),
+        ({"corpus": "docs"}, FailureKind.BAD_REQUEST),
+        ({"corpora": ("wiki", "docs")}, FailureKind.BAD_REQUEST),
+        ({"corpora": ("docs", "docs")}, FailureKind.BAD_REQUEST),
+        ({"kind": Kind.KEYWORD}, FailureKind.CONFIG),
+        ({"kind": Kind.GRAPH}, FailureKind.CONFIG),
+    ],
+)
+def test_a_shared_search_that_cannot_be_merged_is_refused(changes: dict[str, object], kind: FailureKind) -> None:
+    check_shared(SHARED)
+    check_shared(COMMAND)
+    with pytest.raises(SearchError) as refused:
+        check_shared(SHARED.model_copy(update=changes))
+    assert refused.value.kind is kind
+
+
+def test_corpora_of_different_embedders_are_never_merged() -> None:
+    tiny, huge = (EmbedderSpec(model=name, dimensions=3) for name in ("tiny", "huge"))
+    docs, wiki, hr = (
+        CorpusCard(tenant="acme", corpus=name, embedder=spec)
+        for name, spec in (("docs", tiny), ("wiki", tiny), ("hr", huge))
+    )
+    assert common_card([docs, wiki]) is docs
+    with pytest.raises(SearchError, match="'docs' and 'hr'"):
+        common_card([docs, wiki, hr])
+
+
+def test_the_corpora_of_hits_count_towards_the_size_of_a_reply() -> None:
+    names = tuple(f"{number}{'c' * 60}" for number in range(8))
+    wide = SHARED.model_copy(update={"corpora": names, "window": 500})
+    hits = EngineResult(tuple(EngineHit(f"{i}", 0.1, "") for i in range(60)))
+    reply = answered(wide, [searched(wide, name, hits) for name in names])
+    size = len(reply.to_json())
+    assert fit(reply, size) is reply
+    smaller = fit(reply, size - 1)
+    assert len(smaller.to_json()) < size
+    assert smaller.hits == reply.hits[: len(smaller.hits)] != reply.hits
 
 
 def test_the_lane_of_a_bad_payload_is_found_where_it_is_named() -> None:

@@ -1,21 +1,30 @@
-"""One command from its arrival to its reply: embed, ask the engine, type what went wrong.
+"""One command from its arrival to its reply: embed once, ask the engine of each corpus, type what went wrong.
 
 In: a command and the subject's word on whose it is. Out: the reply, and what it says about the backend. Publishes
-nothing; every failure is data on the reply.
+nothing; every failure is data on the reply. A lane of several corpora answers for all of them or fails.
 """
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Protocol
 
 from fanfuse_backend_workers.admission import Admission
-from fanfuse_backend_workers.catalog import Catalog, EngineKey
+from fanfuse_backend_workers.catalog import Catalog, EngineKey, OpenCorpus
 from fanfuse_backend_workers.domain.budget import time_for_search_ms
 from fanfuse_backend_workers.domain.outcomes import is_backend_fault
-from fanfuse_backend_workers.domain.replies import address_of, answered, failed
-from fanfuse_backend_workers.domain.requests import build_request, check_dimensions, check_subject, embedder_for_text
+from fanfuse_backend_workers.domain.replies import Searched, address_of, answered, failed
+from fanfuse_backend_workers.domain.requests import (
+    build_request,
+    check_dimensions,
+    check_shared,
+    check_subject,
+    common_card,
+    corpora_of,
+    embedder_for_text,
+)
 from fanfuse_backend_workers.embedding import QueryEmbedding
 from fanfuse_backend_workers.ports import EngineResult, SearchEngine, SearchError, SearchRequest
 from fanfuse_contracts.corpus import CorpusCard
@@ -41,6 +50,14 @@ class LaneEnd:
 
     reply: LaneReply
     speaks_of_backend: bool = False
+
+
+class LaneError(SearchError):
+    """The search of one corpus of a lane failed. `given_ms`: the time its engine had; None: it was not asked."""
+
+    def __init__(self, kind: FailureKind, message: str, given_ms: float | None) -> None:
+        super().__init__(kind, message)
+        self.given_ms = given_ms
 
 
 class Worker:
@@ -69,12 +86,13 @@ class Worker:
         """Answer `command`, whose kind, tenant and corpus are the subject's; `claimed` is the payload as it came."""
         try:
             check_subject(command, claimed)
+            check_shared(command)
             self._check_wanted(command)
             return await self._search(command)
         except SearchError as error:
             log = _log.debug if error.kind is FailureKind.EXPIRED else _log.warning
             log("lane.failed", **_facts(command, error))
-            return LaneEnd(failed(address_of(command), error))
+            return LaneEnd(failed(address_of(command), error), _blames_backend(error))
 
     def _check_wanted(self, command: RetrieveCommand) -> None:
         if (command.tenant, command.query_id) in self._cancelled:
@@ -90,19 +108,32 @@ class Worker:
         return left_ms / 1e3
 
     async def _search(self, command: RetrieveCommand) -> LaneEnd:
-        key = EngineKey(command.tenant, command.corpus, command.kind, command.backend)
-        async with self._catalog.engine(key) as opened:
-            vector = await self._vector(command, opened.card)
+        keys = [EngineKey(command.tenant, corpus, command.kind, command.backend) for corpus in corpora_of(command)]
+        async with AsyncExitStack() as leases:
+            opened = [await self._open(leases, command, key) for key in keys]
+            vector = await self._vector(command, common_card([one.card for one in opened]))
+            pairs = zip(keys, opened, strict=True)
+            parts = await _all_of([self._ask(command, key, one, vector) for key, one in pairs])
+        return LaneEnd(answered(command, parts), speaks_of_backend=True)
+
+    async def _open(self, leases: AsyncExitStack, command: RetrieveCommand, key: EngineKey) -> OpenCorpus:
+        try:
+            return await leases.enter_async_context(self._catalog.engine(key))
+        except SearchError as error:
+            raise SearchError(error.kind, _of_corpus(command, key.corpus, error.message)) from error
+
+    async def _ask(
+        self, command: RetrieveCommand, key: EngineKey, opened: OpenCorpus, vector: tuple[float, ...] | None
+    ) -> Searched:
+        given_ms = None
+        try:
+            # A shared search holds a corpus's turn only while that corpus is searched.
             async with self._admission.admitted(key):
-                request = build_request(command, vector, self._left_s(command))
-                try:
-                    result = await ask(opened.engine, request)
-                except SearchError as error:
-                    _log.warning("lane.failed", **_facts(command, error))
-                    return LaneEnd(
-                        failed(address_of(command), error), is_backend_fault(error.kind, request.timeout_s * 1e3)
-                    )
-        return LaneEnd(answered(command, request, result, opened.card.generation), speaks_of_backend=True)
+                request = build_request(command, key.corpus, vector, self._left_s(command))
+                given_ms = request.timeout_s * 1e3
+                return Searched(request, await ask(opened.engine, request), opened.card.generation)
+        except SearchError as error:
+            raise LaneError(error.kind, _of_corpus(command, key.corpus, error.message), given_ms) from error
 
     async def _vector(self, command: RetrieveCommand, card: CorpusCard) -> tuple[float, ...] | None:
         if command.kind is not Kind.VECTOR:
@@ -112,6 +143,18 @@ class Worker:
             return await self._embedding.vector(embedder, command.text, self._left_s(command))
         check_dimensions(card, command.vector)
         return command.vector
+
+
+async def _all_of(parts: Sequence[Coroutine[None, None, Searched]]) -> list[Searched]:
+    """Every part, in order. All are waited for, so that no engine is let go of while it searches; then the first
+    failure is raised."""
+    if len(parts) == 1:
+        return [await parts[0]]
+    ended = await asyncio.gather(*parts, return_exceptions=True)
+    for part in ended:
+        if isinstance(part, BaseException):
+            raise part
+    return [part for part in ended if not isinstance(part, BaseException)]
 
 
 async def ask(engine: SearchEngine, request: SearchRequest) -> EngineResult:
@@ -126,6 +169,16 @@ async def ask(engine: SearchEngine, request: SearchRequest) -> EngineResult:
     except Exception as error:
         _log.error("engine.raised", kind=engine.kind.value, exc_info=error)
         raise SearchError(FailureKind.UNAVAILABLE, f"the engine failed: {type(error).__name__}") from error
+
+
+def _blames_backend(error: SearchError) -> bool:
+    given_ms = error.given_ms if isinstance(error, LaneError) else None
+    return given_ms is not None and is_backend_fault(error.kind, given_ms)
+
+
+def _of_corpus(command: RetrieveCommand, corpus: str, message: str) -> str:
+    """The message, naming the corpus to blame where the lane has several."""
+    return f"corpus {corpus!r}: {message}" if command.corpora else message
 
 
 def _facts(command: RetrieveCommand, error: SearchError) -> dict[str, str]:

@@ -1,12 +1,14 @@
 """The reply of a lane: hits, or a typed failure.
 
-In: a command, what was applied and found. Out: one frozen `LaneReply`. The filter digest is computed from what was
-applied inside the engine, never copied from the command.
+In: a command, what was applied and found in each of its corpora. Out: one frozen `LaneReply`. The filter digest is
+computed from what was applied inside the engine, never copied from the command.
 """
 
+import hashlib
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from fanfuse_backend_workers.domain.ranking import rank
+from fanfuse_backend_workers.domain.ranking import Ranked, rank, rank_shared
 from fanfuse_backend_workers.ports import EngineResult, SearchError, SearchRequest
 from fanfuse_contracts.enums import FailureKind, Kind, LaneOutcome
 from fanfuse_contracts.filters import digest
@@ -46,12 +48,22 @@ def address_of(command: RetrieveCommand) -> LaneAddress:
     )
 
 
-def answered(
-    command: RetrieveCommand, applied: SearchRequest, result: EngineResult, generation: str | None
-) -> LaneReply:
-    """The reply of a search that ran: `answered`, `empty`, or `cut` where the engine says that its list is short."""
-    ranked = rank(result.hits, command.window)
+class Searched(NamedTuple):
+    """One corpus of a lane: what was applied, what was found, and in which generation of its index."""
+
+    applied: SearchRequest
+    result: EngineResult
+    generation: str | None
+
+
+def answered(command: RetrieveCommand, parts: Sequence[Searched]) -> LaneReply:
+    """The reply of a search that ran: `answered`, `empty`, or `cut` where an engine says that its list is short.
+
+    One part per corpus, in the command's order; a shared search answers for all of them or not at all.
+    """
+    ranked = _ranked(command, parts)
     outcome = LaneOutcome.ANSWERED if ranked.hits else LaneOutcome.EMPTY
+    applied = parts[0].applied
     return LaneReply(
         tenant=command.tenant,
         query_id=command.query_id,
@@ -59,12 +71,26 @@ def answered(
         corpus=command.corpus,
         kind=command.kind,
         backend=command.backend,
-        outcome=LaneOutcome.CUT if result.cut else outcome,
+        outcome=LaneOutcome.CUT if any(part.result.cut for part in parts) else outcome,
         hits=ranked.hits,
-        filter_digest=digest(applied.tenant, applied.corpus, applied.filter),
-        generation=generation,
-        dropped_hits=result.dropped + ranked.dropped,
+        filter_digest=digest(applied.tenant, ",".join(part.applied.corpus for part in parts), applied.filter),
+        generation=_generation(parts),
+        dropped_hits=sum(part.result.dropped for part in parts) + ranked.dropped,
     )
+
+
+def _ranked(command: RetrieveCommand, parts: Sequence[Searched]) -> Ranked:
+    if command.corpora:
+        return rank_shared({part.applied.corpus: part.result.hits for part in parts}, command.window)
+    return rank(parts[0].result.hits, command.window)
+
+
+def _generation(parts: Sequence[Searched]) -> str | None:
+    """That of the corpus; of several, 16 hex digits that change with each of theirs."""
+    if len(parts) == 1:
+        return parts[0].generation
+    body = "\n".join(f"{part.applied.corpus}={part.generation or ''}" for part in parts)
+    return hashlib.sha256(body.encode()).hexdigest()[:16]
 
 
 def failed(lane: LaneAddress, error: SearchError) -> LaneReply:
@@ -101,7 +127,9 @@ def fit(reply: LaneReply, max_bytes: int) -> LaneReply:
 
 def _at_most_bytes(reply: LaneReply) -> int:
     """A bound that needs no serialisation: JSON takes at most six bytes per character."""
-    characters = sum(len(hit.chunk_id) + len(hit.title) + len(hit.content_hash) for hit in reply.hits)
+    characters = sum(
+        len(hit.chunk_id) + len(hit.title) + len(hit.content_hash) + len(hit.corpus or "") for hit in reply.hits
+    )
     return _BARE_BYTES + len(reply.hits) * _BARE_HIT_BYTES + _MAX_BYTES_PER_CHARACTER * characters
 
 
