@@ -8,6 +8,7 @@ never as a deadline.
 from collections.abc import Sequence
 
 from fanfuse_contracts.classification import QueryClassified
+from fanfuse_contracts.corpus import ALL_CORPORA
 from fanfuse_contracts.filters import digest
 from fanfuse_contracts.plan import Lane, RetrieveCommand
 from fanfuse_corpus_router.domain.inputs import LaneInput
@@ -23,15 +24,15 @@ def build_lanes(searches: Sequence[Search], event: QueryClassified) -> tuple[Lan
 
 
 def _lane(search: Search, event: QueryClassified, names: dict[str, None], digests: dict[str, str]) -> Lane:
-    wiring, covered = search.lead.wiring, ",".join(search.corpora) or search.lead.corpus
+    wiring, covered = search.lead.wiring, ",".join(search.corpora)
     name = lane_name(wiring.kind, covered, wiring.backend, names)
     names[name] = None
     if covered not in digests:
         digests[covered] = digest(event.tenant, covered, event.query.filter)
     return Lane(
         name=name,
-        corpus=search.corpus,
-        corpora=search.corpora,
+        corpus=ALL_CORPORA if search.shared else covered,
+        corpora=search.corpora if search.shared else (),
         kind=wiring.kind,
         backend=wiring.backend,
         pool=wiring.pool,

@@ -22,6 +22,9 @@ SWITCHED_OFF = "switched off: its weight is 0"
 
 _KIND_ORDER = {kind: position for position, kind in enumerate(Kind)}
 
+LaneKey = tuple[str, Kind, str]
+"""Corpus, kind and backend."""
+
 
 @dataclass(frozen=True, slots=True)
 class ReadyLane:
@@ -35,20 +38,18 @@ class ReadyLane:
     input: LaneInput
 
     @property
-    def key(self) -> tuple[str, Kind, str]:
-        """Corpus, kind and backend: no two lanes of a query agree in all three."""
+    def key(self) -> LaneKey:
+        """No two lanes of a query have the same."""
         return self.corpus, self.wiring.kind, self.wiring.backend
-
-
-WiredLane = ReadyLane | SkippedLane
 
 
 @dataclass(frozen=True, slots=True)
 class WiredCorpus:
-    """A selected corpus with one row per wired lane: vector, keyword, graph, then by backend."""
+    """A selected corpus and its wired lanes, each by kind (vector, keyword, graph), then by backend."""
 
     selected: SelectedCorpus
-    lanes: tuple[WiredLane, ...]
+    ready: tuple[ReadyLane, ...]
+    skipped: tuple[SkippedLane, ...]
     stands_in_for: str | None = None
 
     @property
@@ -67,30 +68,20 @@ class WiredCorpus:
         return tuple(asked.capability for asked in self.selected.asked)
 
     @property
-    def ready(self) -> tuple[ReadyLane, ...]:
-        """The lanes that can be searched."""
-        return tuple(lane for lane in self.lanes if isinstance(lane, ReadyLane))
-
-    @property
-    def skipped(self) -> tuple[SkippedLane, ...]:
-        """The lanes that are left out."""
-        return tuple(lane for lane in self.lanes if isinstance(lane, SkippedLane))
-
-    @property
     def down(self) -> bool:
         """True if it could be searched but for the health of its backends."""
         return not self.ready and any(lane.fallback_reason is not None for lane in self.skipped)
 
-    def without(self, dropped: Container[tuple[str, Kind, str]], reason: str) -> "WiredCorpus":
-        """The same corpus with the lanes of these keys left out, although no backend is to blame."""
-        lanes = tuple(
-            # The closest outcome there is: like a lane lost to health, it makes the answer partial.
+    def without(self, dropped: Container[LaneKey], reason: str) -> "WiredCorpus":
+        """The same corpus with these lanes left out, although no backend is to blame."""
+        # The closest outcome there is: like a lane lost to health, it makes the answer partial.
+        rows = [
             _skip(self.card, lane.wiring, LaneOutcome.SKIPPED_UNHEALTHY, reason)
-            if isinstance(lane, ReadyLane) and lane.key in dropped
-            else lane
-            for lane in self.lanes
-        )
-        return replace(self, lanes=lanes)
+            for lane in self.ready
+            if lane.key in dropped
+        ]
+        kept = tuple(lane for lane in self.ready if lane.key not in dropped)
+        return replace(self, ready=kept, skipped=tuple(sorted((*self.skipped, *rows), key=_order)))
 
 
 class LaneWiring:
@@ -104,10 +95,12 @@ class LaneWiring:
 
     def wire(self, selected: SelectedCorpus, stands_in_for: str | None = None) -> WiredCorpus:
         """Every wired lane of the corpus, in an order that does not depend on how its card was written."""
-        rows = tuple(self._wire(selected, wiring) for wiring in _sorted_wirings(selected.card))
-        return WiredCorpus(selected, rows, stands_in_for)
+        rows = [self._wire(selected, wiring) for wiring in sorted(selected.card.backends, key=_order)]
+        ready = tuple(row for row in rows if isinstance(row, ReadyLane))
+        skipped = tuple(row for row in rows if isinstance(row, SkippedLane)) if len(ready) < len(rows) else ()
+        return WiredCorpus(selected, ready, skipped, stands_in_for)
 
-    def _wire(self, selected: SelectedCorpus, wiring: Wiring) -> WiredLane:
+    def _wire(self, selected: SelectedCorpus, wiring: Wiring) -> ReadyLane | SkippedLane:
         """Health is asked last: a lane that could not run anyway is not a fault of its backend."""
         card = selected.card
         weight = biased_weight(self._shape, wiring, selected.kind_weights)
@@ -125,9 +118,8 @@ class LaneWiring:
         return ReadyLane(card.corpus, card.embedder, wiring, weight, selected.weight, found)
 
 
-def _sorted_wirings(card: CorpusCard) -> list[Wiring]:
-    """The card's wirings by kind, then backend."""
-    return sorted(card.backends, key=lambda wiring: (_KIND_ORDER[wiring.kind], wiring.backend))
+def _order(lane: Wiring | SkippedLane) -> tuple[int, str]:
+    return _KIND_ORDER[lane.kind], lane.backend
 
 
 _FAULTS = {

@@ -9,20 +9,23 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from fanfuse_contracts import limits
-from fanfuse_contracts.corpus import ALL_CORPORA
 from fanfuse_contracts.enums import Kind
 from fanfuse_corpus_router.domain.lanes import ReadyLane
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """One lane of a plan; more than one member make a shared lane."""
+    """One lane of a plan. All members agree in kind, backend, pool and input; more than one make a shared lane."""
 
     members: tuple[ReadyLane, ...]
+    corpora: tuple[str, ...]
+    """Whose chunks are searched, sorted."""
+    weight: float
+    """Backend weight × corpus weight: the strongest backend weight, and the corpora's share of the relevance."""
 
     @property
     def lead(self) -> ReadyLane:
-        """What all members agree in: kind, backend, pool and input."""
+        """The first member."""
         return self.members[0]
 
     @property
@@ -30,33 +33,27 @@ class Search:
         """True if several corpora are searched in one call."""
         return len(self.members) > 1
 
-    @property
-    def corpus(self) -> str:
-        """The lane's corpus, `_all` for a shared one."""
-        return ALL_CORPORA if self.shared else self.lead.corpus
 
-    @property
-    def corpora(self) -> tuple[str, ...]:
-        """The corpora of a shared lane, sorted; empty for a lane of one corpus."""
-        return tuple(sorted(lane.corpus for lane in self.members)) if self.shared else ()
+def _alone(lane: ReadyLane) -> Search:
+    return Search((lane,), (lane.corpus,), lane.backend_weight * lane.corpus_weight)
 
-    @property
-    def weight(self) -> float:
-        """Backend weight × corpus weight: the strongest backend weight, and the corpora's share of the relevance."""
-        if not self.shared:
-            return self.lead.backend_weight * self.lead.corpus_weight
-        share = min(math.fsum(lane.corpus_weight for lane in self.members), 1.0)
-        return max(lane.backend_weight for lane in self.members) * share
+
+def _together(members: Sequence[ReadyLane]) -> Search:
+    if len(members) == 1:
+        return _alone(members[0])
+    share = min(math.fsum(lane.corpus_weight for lane in members), 1.0)
+    weight = max(lane.backend_weight for lane in members) * share
+    return Search(tuple(members), tuple(sorted(lane.corpus for lane in members)), weight)
 
 
 def group_lanes(ready: Sequence[ReadyLane], *, fan_out: bool) -> tuple[Search, ...]:
     """One search per lane if `fan_out`; else lanes that one call can serve are joined at the place of the first."""
     if fan_out:
-        return tuple(Search((lane,)) for lane in ready)
+        return tuple(map(_alone, ready))
     groups: dict[object, list[ReadyLane]] = {}
     for lane in ready:
         groups.setdefault(_identity(lane), []).append(lane)
-    return tuple(Search(tuple(members)) for members in groups.values())
+    return tuple(map(_together, groups.values()))
 
 
 def _identity(lane: ReadyLane) -> object:
@@ -85,4 +82,4 @@ def heaviest(searches: Sequence[Search], first: Collection[str]) -> tuple[tuple[
 
 
 def _standing(search: Search, first: Collection[str], position: int) -> tuple[bool, float, int]:
-    return not any(lane.corpus in first for lane in search.members), -search.weight, position
+    return not any(corpus in first for corpus in search.corpora), -search.weight, position
