@@ -1,66 +1,101 @@
-"""Reads the operator's fanfuse.yaml: unknown keys, duplicates and tabs are refused with file, path and nearest key."""
+"""Reads the operator's fanfuse.yaml under the environment and the flags: flag > environment > file > default.
 
-import difflib
+Every fault is told at once, each with its origin, its path and what to do; never with a secret value.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from fanfuse_contracts.config import FanfuseConfig
+from fanfuse_runtime.configuration.checks import check
+from fanfuse_runtime.configuration.document import Document, read_document
+from fanfuse_runtime.configuration.explaining import explain
+from fanfuse_runtime.configuration.findings import DEFAULT, Finding, KeyPath, Level, Stated, in_reading_order, located
+from fanfuse_runtime.configuration.overrides import apply, read_overrides
+
+_PROFILE: KeyPath = ("retrieval", "routing", "profile")
 
 
 class ConfigError(ValueError):
-    """The file can't be used; the message says where and what to do."""
+    """The configuration can't be used; each line says where and what to do."""
 
 
-class _UniqueKeyLoader(yaml.SafeLoader):
-    """Refuses a key that stands twice, where plain YAML keeps the last one in silence."""
+@dataclass(frozen=True, slots=True)
+class LoadedConfig:
+    """The effective configuration, and where each value of it was stated."""
+
+    config: FanfuseConfig
+    stated: Stated
+
+    def origin(self, path: KeyPath) -> str:
+        """`default`, `fanfuse.yaml:12`, `env FANFUSE__…` or `flag --set …`."""
+        return self.stated.get(path, DEFAULT)
+
+    def findings(self) -> list[Finding]:
+        """What the cross-checks say."""
+        return [located(finding, self.stated) for finding in check(self.config)]
 
 
-def _mapping(loader: _UniqueKeyLoader, node: yaml.MappingNode) -> dict[Any, Any]:
-    seen: set[Any] = set()
-    for key_node, _ in node.value:
-        key = loader.construct_object(key_node, deep=True)
-        if key in seen:
-            raise ConfigError(f"line {key_node.start_mark.line + 1}: key {key!r} stands twice")
-        seen.add(key)
-    return loader.construct_mapping(node, deep=True)
+def load_config(path: Path | None, env: Mapping[str, str] | None = None, flags: Iterable[str] = ()) -> FanfuseConfig:
+    """The validated configuration; the defaults where no file is given. `env` None: that of this process.
+
+    Raises `ConfigError`, also for errors of the cross-checks.
+    """
+    loaded = read_config(path, env, flags)
+    refuse_errors(loaded.findings())
+    return loaded.config
 
 
-_UniqueKeyLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
-
-
-def load_config(path: Path | None) -> FanfuseConfig:
-    """The validated configuration; the defaults where no file is given. Raises `ConfigError`."""
-    if path is None:
-        return FanfuseConfig()
+def read_config(path: Path | None, env: Mapping[str, str] | None = None, flags: Iterable[str] = ()) -> LoadedConfig:
+    """Like `load_config`, with origins and without the cross-checks."""
+    document = Document("") if path is None else _read(path)
+    overrides, faults = read_overrides(os.environ if env is None else env, flags)
+    if document.broken:
+        refuse_errors((*document.findings, *faults))
+    apply(overrides, document.data, document.stated)
+    _resolve_profile(document, path)
     try:
-        data = yaml.load(path.read_text(encoding="utf-8"), Loader=_UniqueKeyLoader)
-        return FanfuseConfig.model_validate(data or {})
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, ConfigError) as error:
-        raise ConfigError(f"{path}: {error}") from error
+        # JSON, so that types are strict: a quoted number is text, and `yes` is no truth value.
+        config = FanfuseConfig.model_validate_json(json.dumps(document.data), strict=True)
     except ValidationError as error:
-        rows = [_explain(row["loc"], row["type"], row["msg"]) for row in error.errors()]
-        raise ConfigError(f"{path}: " + "; ".join(rows)) from error
+        found = [located(finding, document.stated) for finding in explain(error)]
+        raise _refusal((*document.findings, *faults, *found)) from None
+    refuse_errors((*document.findings, *faults))
+    return LoadedConfig(config, document.stated)
 
 
-def _explain(loc: tuple[int | str, ...], kind: str, message: str) -> str:
-    where = ".".join(map(str, loc)) or "the file"
-    if kind != "extra_forbidden":
-        return f"{where}: {message}"
-    nearest = difflib.get_close_matches(str(loc[-1]), _keys_at(loc[:-1]), n=1)
-    hint = f", did you mean {nearest[0]!r}?" if nearest else f"; known here: {', '.join(_keys_at(loc[:-1]))}"
-    return f"{where}: unknown key{hint}"
+def _read(path: Path) -> Document:
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+    return read_document(raw, str(path))
 
 
-def _keys_at(loc: tuple[int | str, ...]) -> list[str]:
-    model: type[BaseModel] = FanfuseConfig
-    for part in loc:
-        if isinstance(part, int):
-            continue
-        annotation: Any = model.model_fields[part].annotation
-        while getattr(annotation, "__args__", None):
-            annotation = annotation.__args__[0]
-        model = annotation
-    return sorted(model.model_fields)
+def _resolve_profile(document: Document, path: Path | None) -> None:
+    """A path in the file is relative to the file, a path of a variable or flag to the working directory."""
+    routing: Any = document.data
+    for part in _PROFILE[:-1]:
+        routing = routing.get(part) if isinstance(routing, dict) else None
+    profile = routing.get("profile") if isinstance(routing, dict) else None
+    if isinstance(profile, str) and profile:
+        in_file = not document.stated[_PROFILE].startswith(("env ", "flag "))
+        routing["profile"] = str(((path.parent if path and in_file else Path()) / profile).absolute())
+
+
+def refuse_errors(findings: Iterable[Finding]) -> None:
+    """Raise `ConfigError` with every error among them."""
+    errors = [finding for finding in findings if finding.level is Level.ERROR]
+    if errors:
+        raise _refusal(errors)
+
+
+def _refusal(errors: Iterable[Finding]) -> ConfigError:
+    ordered = sorted(errors, key=in_reading_order)
+    return ConfigError("\n".join(dict.fromkeys(map(str, ordered))))
