@@ -91,8 +91,10 @@ def handlers(bus):
 def build_handlers(bus, cards=(), unhealthy=frozenset(), absent=frozenset()):
     context: Any = SimpleNamespace(
         bus=bus,
-        corpora=SimpleNamespace(of_tenant=lambda tenant: tuple(card for card in cards if card.tenant == tenant)),
-        backends=SimpleNamespace(unhealthy=unhealthy),
+        corpora=SimpleNamespace(
+            of_tenant=lambda tenant: tuple(card for card in cards if card.tenant == tenant), revision=7
+        ),
+        backends=SimpleNamespace(unhealthy=unhealthy, revision=3),
         pools=SimpleNamespace(absent=lambda kind, pool: (kind, pool) in absent),
         metrics=Metrics(),
         config=FanfuseConfig(),
@@ -276,6 +278,7 @@ async def test_decide_tells_the_same_plan_bytes_as_the_flow_and_does_nothing(bui
     planned = the(bus, flow.PLANNED, QueryPlanned)[1]
     assert reply.plan.to_json() == planned.plan.to_json()
     assert (reply.rejection, reply.classification) == (None, event.classification)
+    assert (reply.registry_revision, reply.health_version) == (7, 3)
 
 
 async def test_decide_tells_a_rejection_and_takes_the_tenant_from_the_subject(build, bus, handlers):

@@ -1,4 +1,4 @@
-"""What this service hears and says: `query.classified` → commands, plan and audit, or an answer that refuses.
+"""What this service hears and says: `query.classified` → commands, plan and audit, or an answer that refuses or asks.
 
 The order is: commands first, then the plan. A plan is stored once (its message id), but a redelivery may compute
 another one, because health or the registry changed meanwhile. Whichever plan is stored, each of its commands was stored
@@ -12,15 +12,15 @@ from fanfuse_contracts import metrics, streams, subjects
 from fanfuse_contracts.classification import QueryClassified
 from fanfuse_contracts.config import RoutingConfig
 from fanfuse_contracts.enums import Stage
-from fanfuse_contracts.plan import DecideReply, Rejection
+from fanfuse_contracts.plan import Clarification, DecideReply, Plan, Rejection
 from fanfuse_contracts.query import Hop
 from fanfuse_contracts.tokens import InvalidTokenError
 from fanfuse_corpus_router.adapters import narration, outbox
 from fanfuse_corpus_router.adapters.snapshot import snapshot
 from fanfuse_corpus_router.domain import rejections
-from fanfuse_corpus_router.domain.planning import PlannedQuery, plan_in_time, plan_query
+from fanfuse_corpus_router.domain.planning import Outcome, PlannedQuery, plan_in_time, plan_query
 from fanfuse_corpus_router.ports import Backends, Corpora, Pools
-from fanfuse_runtime.answers import publish_refusal
+from fanfuse_runtime.answers import publish_answer, publish_refusal
 from fanfuse_runtime.bus import Bus, Publication
 from fanfuse_runtime.context import Context
 from fanfuse_runtime.delivery import Delivery
@@ -51,16 +51,18 @@ class RouterHandlers:
             cards = self._corpora.of_tenant(event.tenant)
             facts = snapshot(cards, self._backends, self._pools)
             remaining_ms = self._bus.remaining_ms(event.submitted_ns, event.query.budget_ms)
-            outcome = plan_in_time(event, remaining_ms, cards, facts, self._routing)
-            decision = outcome if isinstance(outcome, Rejection) else outcome.plan
-            said = narration.attributes(decision, self._bus.elapsed_ms(started_ns))
+            outcome = plan_in_time(event, remaining_ms, cards, facts, self._routing, self._now_s())
+            said = narration.attributes(_told(outcome), self._bus.elapsed_ms(started_ns))
             span.set_attributes(said)
             _log.info(narration.EVENT, **said)
             await self._tell(event, outcome, started_ns)
 
-    async def _tell(self, event: QueryClassified, outcome: PlannedQuery | Rejection, started_ns: int) -> None:
+    async def _tell(self, event: QueryClassified, outcome: Outcome, started_ns: int) -> None:
         if isinstance(outcome, Rejection):
             await self._refuse(event, outcome)
+            return
+        if isinstance(outcome, Clarification):
+            await self._ask_back(event, outcome)
             return
         try:
             await self._publish(*outbox.commands(outcome))
@@ -81,6 +83,15 @@ class RouterHandlers:
         await publish_refusal(self._bus, self._metrics, event.tenant, event.query_id, rejection, event.submitted_ns)
         await self._publish(outbox.audit(event, rejection))
 
+    async def _ask_back(self, event: QueryClassified, unclear: Clarification) -> None:
+        answer = outbox.clarifying(event, unclear, self._bus.elapsed_ms(event.submitted_ns))
+        await publish_answer(self._bus, self._metrics, answer)
+        await self._publish(outbox.audit(event, unclear))
+
+    def _now_s(self) -> float:
+        """The broker's time in seconds since the epoch."""
+        return self._bus.now_ns() / 1e9
+
     def _hop(self, event: QueryClassified, started_ns: int) -> Hop:
         return Hop(
             stage=Stage.CORPUS_ROUTER,
@@ -92,11 +103,15 @@ class RouterHandlers:
         """The same plan as in the flow, told and not carried out."""
         event = message.model_copy(update={"tenant": subjects.parse_tenant(delivery.subject)})
         cards = self._corpora.of_tenant(event.tenant)
-        outcome = plan_query(event, cards, snapshot(cards, self._backends, self._pools), self._routing)
+        facts = snapshot(cards, self._backends, self._pools)
+        outcome = plan_query(event, cards, facts, self._routing, self._now_s())
         return DecideReply(
             classification=event.classification,
             plan=outcome.plan if isinstance(outcome, PlannedQuery) else None,
+            clarification=outcome if isinstance(outcome, Clarification) else None,
             rejection=outcome if isinstance(outcome, Rejection) else None,
+            registry_revision=self._corpora.revision,
+            health_version=self._backends.revision,
         )
 
     async def on_failed(self, delivery: Delivery, rejection: Rejection) -> None:
@@ -106,6 +121,10 @@ class RouterHandlers:
         except InvalidTokenError:
             return  # not the subject of a query: there is nobody to answer
         await publish_refusal(self._bus, self._metrics, tenant, query_id, rejection, _submitted_ns(delivery))
+
+
+def _told(outcome: Outcome) -> Plan | Clarification | Rejection:
+    return outcome.plan if isinstance(outcome, PlannedQuery) else outcome
 
 
 def _submitted_ns(delivery: Delivery) -> int:

@@ -10,10 +10,10 @@ from fanfuse_contracts.classification import QueryClassified, QueryShape
 from fanfuse_contracts.config import RoutingConfig
 from fanfuse_contracts.corpus import CorpusCard, EmbedderSpec, Wiring
 from fanfuse_contracts.enums import Kind
-from fanfuse_contracts.plan import Plan, Rejection
+from fanfuse_contracts.plan import Clarification, Plan, Rejection
 from fanfuse_contracts.query import AcceptedQuery
 from fanfuse_corpus_router.domain.facts import BackendFacts
-from fanfuse_corpus_router.domain.planning import plan_query
+from fanfuse_corpus_router.domain.planning import PlannedQuery, plan_query
 
 TENANT: Final = "example"
 CORPUS: Final = "example"
@@ -32,7 +32,7 @@ EXAMPLE_CARD: Final = CorpusCard(
 
 def plan_example(
     text: str, shape: QueryShape, *, failed: Collection[Kind] = (), graph: bool = True
-) -> Plan | Rejection:
+) -> Plan | Clarification | Rejection:
     """Plan `text`, which the classifier found to be of `shape`.
 
     `failed`: kinds whose backend counts as degraded. `graph` false: the caller gives no graph seeds. The one decision
@@ -47,5 +47,5 @@ def plan_example(
         classification=shape,
     )
     backends = BackendFacts(unhealthy=frozenset((kind, BACKEND) for kind in failed))
-    planned = plan_query(event, (EXAMPLE_CARD,), backends, RoutingConfig())
-    return planned if isinstance(planned, Rejection) else planned.plan
+    planned = plan_query(event, (EXAMPLE_CARD,), backends, RoutingConfig(), now_s=0.0)
+    return planned.plan if isinstance(planned, PlannedQuery) else planned

@@ -12,6 +12,11 @@ from fanfuse_contracts.enums import Kind
 class Corpora(Protocol):
     """Capability cards."""
 
+    @property
+    def revision(self) -> int:
+        """Highest revision of the registry that these cards rest on."""
+        ...
+
     def of_tenant(self, tenant: str) -> tuple[CorpusCard, ...]:
         """Every card of the tenant; empty for an unknown one."""
         ...
@@ -19,6 +24,11 @@ class Corpora(Protocol):
 
 class Backends(Protocol):
     """Health of backends."""
+
+    @property
+    def revision(self) -> int:
+        """Highest revision of the backends' states that is known here."""
+        ...
 
     @property
     def unhealthy(self) -> frozenset[tuple[Kind, str]]:

@@ -7,7 +7,7 @@ principal is among them.
 from collections.abc import Mapping
 from typing import Final
 
-from fanfuse_contracts.plan import Plan, Rejection
+from fanfuse_contracts.plan import Clarification, Plan, Rejection
 
 SPAN: Final = "corpus.route"
 EVENT: Final = "corpus.route_decision"
@@ -17,18 +17,24 @@ _PREFIX: Final = "rag.corpus_route"
 Attribute = str | bool | int | float | tuple[str, ...]
 
 
-def attributes(outcome: Plan | Rejection, elapsed_ms: float) -> Mapping[str, Attribute]:
+def attributes(outcome: Plan | Clarification | Rejection, elapsed_ms: float) -> Mapping[str, Attribute]:
     """What is said of one decision; `elapsed_ms` is the time it took to make."""
-    rounded = round(elapsed_ms, 3)
+    return {
+        f"{_PREFIX}.{name}": value for name, value in (_facts(outcome) | {"elapsed_ms": round(elapsed_ms, 3)}).items()
+    }
+
+
+def _facts(outcome: Plan | Clarification | Rejection) -> dict[str, Attribute]:
     if isinstance(outcome, Rejection):
-        return {f"{_PREFIX}.rejected": outcome.code.value, f"{_PREFIX}.elapsed_ms": rounded}
+        return {"rejected": outcome.code.value}
+    if isinstance(outcome, Clarification):
+        return {"clarify": "missing_argument" if outcome.missing else "ambiguous"}
     decision = outcome.corpus_decision
     return {
-        f"{_PREFIX}.strategy": decision.strategy.value,
-        f"{_PREFIX}.candidate_n": decision.candidate_n,
-        f"{_PREFIX}.selected_n": len(decision.selected_corpora),
-        f"{_PREFIX}.fan_out": decision.fan_out,
-        f"{_PREFIX}.selected": decision.selected_corpora,
-        f"{_PREFIX}.lanes_n": len(outcome.lanes),
-        f"{_PREFIX}.elapsed_ms": rounded,
+        "strategy": decision.strategy.value,
+        "candidate_n": decision.candidate_n,
+        "selected_n": len(decision.selected_corpora),
+        "fan_out": decision.fan_out,
+        "selected": decision.selected_corpora,
+        "results_n": len(outcome.lanes),
     }

@@ -1,14 +1,15 @@
-"""Turns a planned query into messages with their subjects and ids.
+"""Turns what was decided for a query into messages with their subjects and ids.
 
 In: the classified event and the plan. Out: publications. Ids depend on tenant, query and lane only, so that a second
 delivery never sends anything twice.
 """
 
 from fanfuse_contracts import flow, streams, subjects
+from fanfuse_contracts.answer import Answer, Coverage
 from fanfuse_contracts.classification import QueryClassified
-from fanfuse_contracts.enums import Stage
+from fanfuse_contracts.enums import Stage, Status
 from fanfuse_contracts.operations import RouteAudited
-from fanfuse_contracts.plan import Plan, QueryPlanned, Rejection
+from fanfuse_contracts.plan import Clarification, Plan, QueryPlanned, Rejection
 from fanfuse_contracts.query import Hop
 from fanfuse_corpus_router.domain.planning import PlannedQuery
 from fanfuse_runtime.bus import Publication
@@ -48,13 +49,28 @@ def plan(event: QueryClassified, planned: Plan, hop: Hop) -> Publication:
     )
 
 
-def audit(event: QueryClassified, outcome: Plan | Rejection) -> Publication:
+def clarifying(event: QueryClassified, unclear: Clarification, elapsed_ms: float) -> Answer:
+    """The answer that asks back: no backend was called."""
+    return Answer(
+        tenant=event.tenant,
+        query_id=event.query_id,
+        status=Status.CLARIFY,
+        coverage=Coverage(expected=0),
+        shape=event.classification.shape,
+        clarification=unclear,
+        submitted_ns=event.submitted_ns,
+        elapsed_ms=elapsed_ms,
+    )
+
+
+def audit(event: QueryClassified, outcome: Plan | Clarification | Rejection) -> Publication:
     """The decision, for operators."""
     message = RouteAudited(
         tenant=event.tenant,
         query_id=event.query_id,
         principal=event.query.principal.id if event.query.principal is not None else None,
         plan=outcome if isinstance(outcome, Plan) else None,
+        clarification=outcome if isinstance(outcome, Clarification) else None,
         rejection=outcome if isinstance(outcome, Rejection) else None,
         submitted_ns=event.submitted_ns,
     )

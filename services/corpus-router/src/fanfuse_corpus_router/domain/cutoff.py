@@ -24,20 +24,20 @@ class Cutoff:
     order: tuple[Candidate, ...]
     passed_n: int
     selected_n: int
-    tests: "Tests"
+    bar: "Bar"
 
     def reason(self, position: int) -> str:
         """Why the candidate at this position is selected, or is not."""
-        candidate, routing = self.order[position], self.tests.routing
+        candidate, routing = self.order[position], self.bar.routing
         if position < self.passed_n:
             return praise(candidate) if position < self.selected_n else self._limit(position)
-        objection = self.tests.objection(candidate) or ""
+        objection = self.bar.objection(candidate) or ""
         if position < self.selected_n:
             return f"kept by min_corpora {routing.min_corpora} although {objection}"
         return self._limit(position) if position < routing.min_corpora else objection
 
     def _limit(self, position: int) -> str:
-        routing = self.tests.routing
+        routing = self.bar.routing
         if position >= (ceiling := _ceiling(routing)):
             return f"more than {ceiling} corpora"
         floor = ", which min_corpora does not override" if position < routing.min_corpora else ""
@@ -45,7 +45,7 @@ class Cutoff:
 
 
 @dataclass(frozen=True, slots=True)
-class Tests:
+class Bar:
     """What a candidate must pass under a strategy."""
 
     routing: RoutingConfig
@@ -71,13 +71,14 @@ def cut_off(strategy: Strategy, allowed: Sequence[Candidate], routing: RoutingCo
     judged = strategy is not Strategy.ALL
     # Where rules only excluded, nothing speaks for one of the others: all of them are candidates.
     positive = judged and (strategy is Strategy.LEARNED or any(candidate.boosts for candidate in allowed))
-    tests = Tests(routing, positive, judged)
-    passed, failed = [], []
+    bar = Bar(routing, positive, judged)
+    passed: list[Candidate] = []
+    failed: list[Candidate] = []
     for candidate in allowed:
-        (failed if tests.objection(candidate) else passed).append(candidate)
+        (failed if bar.objection(candidate) else passed).append(candidate)
     order = (*passed, *failed)
     wanted = min(max(len(passed), routing.min_corpora), len(order), _ceiling(routing))
-    return Cutoff(order, len(passed), affordable(order[:wanted], routing.max_cost), tests)
+    return Cutoff(order, len(passed), affordable(order[:wanted], routing.max_cost), bar)
 
 
 def _ceiling(routing: RoutingConfig) -> int:
