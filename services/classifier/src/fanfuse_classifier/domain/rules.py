@@ -8,47 +8,52 @@ boosting wherever `CorpusScore.excluded` is asked.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-import re2
-
-from fanfuse_classifier.domain.terms import Terms, match_pattern, read_terms
-from fanfuse_classifier.domain.text import normalise
+from fanfuse_classifier.domain.expressions import Expression, InvalidExpressionError
+from fanfuse_classifier.domain.matching import TermIndex
+from fanfuse_classifier.domain.terms import Terms, read_pattern
 from fanfuse_contracts.classification import Effect, FiredRule
 from fanfuse_contracts.config import StaticRule
 
 
 class InvalidRuleError(ValueError):
-    """A configured rule can't be used; the message names it."""
+    """A configured rule or scope can't be used; the message names it."""
+
+
+def check_terms(what: str, terms: Iterable[str]) -> None:
+    """Raise `InvalidRuleError` for a term that could never be found."""
+    for term in terms:
+        if read_pattern(term) is None:
+            raise InvalidRuleError(f"{what} {term!r} holds no letter or digit")
 
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
+    number: int
     rule: StaticRule
-    patterns: tuple[str, ...]
-    expression: "re2._Regexp[str] | None"
+    expression: Expression | None
 
-    def fires(self, text: str, terms: Terms) -> bool:
-        if not self.patterns and self.expression is None:
+    def fires(self, terms: Terms, found: Collection[int]) -> bool:
+        if not self.rule.match_any and self.expression is None:
             return True
-        if any(map(terms.contains, self.patterns)):
-            return True
-        return self.expression is not None and self.expression.search(text) is not None
+        return self.number in found or (self.expression is not None and self.expression.matches(terms.text))
 
 
 class StaticRules:
     """Compiled rules; immutable."""
 
     def __init__(self, rules: Iterable[StaticRule] = ()) -> None:
-        self._rules = tuple(_compile(rule) for rule in rules)
+        """Raises `InvalidRuleError`."""
+        self._rules = tuple(_compile(number, rule) for number, rule in enumerate(rules))
+        self._index = TermIndex((term, one.number) for one in self._rules for term in one.rule.match_any)
 
-    def fire(self, tenant: str, text: str, corpora: Collection[str]) -> Mapping[str, Sequence[FiredRule]]:
+    def fire(self, tenant: str, terms: Terms, corpora: Collection[str]) -> Mapping[str, Sequence[FiredRule]]:
         """The rules that fire for a text, per corpus that exists; in the order of configuration."""
-        text = normalise(text)
-        terms = read_terms(text)
+        found = frozenset(self._index.find(terms))
         fired: dict[str, list[FiredRule]] = {}
         for compiled in self._rules:
             rule = compiled.rule
             named = [corpus for corpus in dict.fromkeys(rule.corpora) if corpus in corpora]
-            if not named or rule.tenant not in {None, tenant} or not compiled.fires(text, terms):
+            if not named or rule.tenant not in {None, tenant} or not compiled.fires(terms, found):
                 continue
             amount = rule.boost if rule.effect is Effect.BOOST else 0.0
             for corpus in named:
@@ -56,24 +61,11 @@ class StaticRules:
         return fired
 
 
-def _compile(rule: StaticRule) -> _Rule:
-    patterns = tuple(match_pattern(term) for term in rule.match_any)
-    for term, pattern in zip(rule.match_any, patterns, strict=True):
-        if not pattern:
-            raise InvalidRuleError(f"routing rule {rule.name!r}: match_any {term!r} holds no letter or digit")
-    return _Rule(rule, patterns, _compile_expression(rule))
-
-
-def _compile_expression(rule: StaticRule) -> "re2._Regexp[str] | None":
+def _compile(number: int, rule: StaticRule) -> _Rule:
+    check_terms(f"routing rule {rule.name!r}: match_any", rule.match_any)
     if rule.match_regex is None:
-        return None
-    options = re2.Options()
-    options.log_errors = False
+        return _Rule(number, rule, None)
     try:
-        return re2.compile(normalise(rule.match_regex), options)
-    except re2.error as error:
-        reason = error.args[0] if error.args else error
-        reason = reason.decode() if isinstance(reason, bytes) else reason
-        raise InvalidRuleError(
-            f"routing rule {rule.name!r}: match_regex {rule.match_regex!r} is not valid RE2: {reason}"
-        ) from error
+        return _Rule(number, rule, Expression(rule.match_regex))
+    except InvalidExpressionError as error:
+        raise InvalidRuleError(f"routing rule {rule.name!r}: match_regex {error}") from error

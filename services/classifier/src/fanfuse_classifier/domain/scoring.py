@@ -7,6 +7,7 @@ however often it is repeated. It knows no visibility, health or threshold.
 import math
 from collections.abc import Mapping, Sequence
 
+from fanfuse_classifier.domain.cards import CardIndex
 from fanfuse_classifier.domain.terms import canonical, weighable_terms
 from fanfuse_contracts.corpus import CorpusCard
 
@@ -15,26 +16,16 @@ class TermWeights:
     """A `CorpusClassifier` by term weights. Remembers each card's weights in their canonical form."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, str], tuple[CorpusCard, Mapping[str, float]]] = {}
+        self._index = CardIndex(_canonical_weights)
 
     def score(self, text: str, expansion_terms: Sequence[str], cards: Sequence[CorpusCard]) -> Mapping[str, float]:
         """Corpus id to score, for every corpus with a term in the text or the expansion terms."""
-        weighted = [card for card in cards if card.term_weights]
-        terms = weighable_terms(text, *expansion_terms) if weighted else frozenset()
-        scores: dict[str, float] = {}
-        for card in weighted:
-            weights = self._weights(card)
-            hits = [weights[term] for term in sorted(terms & weights.keys())]
-            if hits:
-                scores[card.corpus] = math.fsum(hits)
-        return scores
-
-    def _weights(self, card: CorpusCard) -> Mapping[str, float]:
-        key = (card.tenant, card.corpus)
-        known = self._known.get(key)
-        if known is None or known[0] is not card:
-            known = self._known[key] = (card, _canonical_weights(card))
-        return known[1]
+        weights = self._index.of(cards)
+        hits: dict[str, list[float]] = {}
+        for term in weighable_terms(text, *expansion_terms) if weights else ():
+            for corpus, weight in weights.get(term, {}).items():
+                hits.setdefault(corpus, []).append(weight)
+        return {corpus: math.fsum(found) for corpus, found in hits.items()}
 
 
 def _canonical_weights(card: CorpusCard) -> Mapping[str, float]:

@@ -1,4 +1,4 @@
-"""Terms of a text, for weights and rules.
+"""Terms of a text, for weights, rules, scopes and cards.
 
 In: a text. Out: `Terms`: words folded to one form, with word boundaries per script. Where words have blanks between
 them a term matches whole words only (log is not in logo); in Hangul it matches from the start of a word, because
@@ -6,10 +6,13 @@ particles follow the noun; in scripts without blanks it matches anywhere.
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from typing import Final
 
-from fanfuse_classifier.domain.scripts import HANGUL
+from fanfuse_classifier.domain.scripts import HANGUL, UNSPACED
 from fanfuse_classifier.domain.text import normalise
 from fanfuse_classifier.domain.words import Word, read_words
 
@@ -19,38 +22,66 @@ MAX_UNSPACED_CHARS: Final = 8
 """Longest term in characters that a weight may have in a script without blanks."""
 
 _ENDS_IN_HANGUL: Final = re.compile(f"[{HANGUL}]$")
+_HAS_OPEN_ENDS: Final = re.compile(f"[{UNSPACED}{HANGUL}]")
+
+
+@dataclass(frozen=True)
+class Terms:
+    """A text as its folded words."""
+
+    text: str
+    """Normalised."""
+    padded: str
+    """The folded words, each with one blank on both sides."""
+
+    @cached_property
+    def anchors(self) -> frozenset[str]:
+        """The words, and of words that a term may match in part every one and two characters."""
+        found = set(self.padded.split())
+        for word in [word for word in found if not word.isascii() and _HAS_OPEN_ENDS.search(word)]:
+            found.update(word, _pairs(word))
+        return frozenset(found)
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
-    """A text as its folded words, each with one blank on both sides."""
+class Pattern:
+    """A term as it is looked for."""
 
     padded: str
+    """Stands in `Terms.padded` wherever the term is in the text: it has a blank where a word must end."""
+    anchors: tuple[str, ...]
+    """Each is among `Terms.anchors` wherever the term is in the text; never empty."""
 
-    def contains(self, pattern: str) -> bool:
-        """True if a pattern of `match_pattern` is in the text."""
-        return pattern in self.padded
+
+def read_terms(text: str) -> Terms:
+    """The terms of a text."""
+    text = normalise(text)
+    return Terms(text, f" {_joined(read_words(text))} ")
 
 
-def read_terms(*texts: str) -> Terms:
-    """The terms of some texts; no term spans two of them."""
-    return Terms(" \n ".join(["", *(_joined(read_words(normalise(text))) for text in texts), ""]))
+def read_pattern(term: str) -> Pattern | None:
+    """What to look for, with the boundaries of the term's script; None if the term has no word."""
+    words = read_words(normalise(term))
+    if not words:
+        return None
+    open_left = not words[0].spaced
+    open_right = not words[-1].spaced or _ENDS_IN_HANGUL.search(words[-1].folded) is not None
+    whole = [word.folded for word in words[open_left : len(words) - open_right]]
+    padded = f"{'' if open_left else ' '}{_joined(words)}{'' if open_right else ' '}"
+    return Pattern(padded, tuple(whole or _pieces_of_open_word(words[-1].folded)))
+
+
+def _pieces_of_open_word(word: str) -> list[str]:
+    return list(_pairs(word)) or [word]
+
+
+def _pairs(word: str) -> Iterator[str]:
+    return map("".join, pairwise(word))
 
 
 def canonical(term: str) -> str:
     """The one form of a term: folded words with single blanks; empty if it has no word."""
     return _joined(read_words(normalise(term)))
-
-
-def match_pattern(term: str) -> str:
-    """What to look for in `Terms`, with the boundaries of the term's script; empty if the term has no word."""
-    words = read_words(normalise(term))
-    if not words:
-        return ""
-    last = words[-1]
-    left = " " if words[0].spaced else ""
-    right = " " if last.spaced and not _ENDS_IN_HANGUL.search(last.folded) else ""
-    return f"{left}{_joined(words)}{right}"
 
 
 def weighable_terms(*texts: str) -> frozenset[str]:
