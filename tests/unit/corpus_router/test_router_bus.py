@@ -12,10 +12,13 @@ from opentelemetry import trace
 
 from fanfuse_contracts import flow, metrics, streams, subjects
 from fanfuse_contracts.answer import Answer
+from fanfuse_contracts.capability import Argument, Capability
+from fanfuse_contracts.classification import AskedCapability
 from fanfuse_contracts.config import FanfuseConfig
 from fanfuse_contracts.enums import Kind, RejectionCode, Stage, Status
 from fanfuse_contracts.operations import RouteAudited
 from fanfuse_contracts.plan import QueryPlanned, Rejection, RetrieveCommand
+from fanfuse_corpus_router.adapters import narration
 from fanfuse_corpus_router.bus import RouterHandlers
 from fanfuse_runtime.bus import Stored
 from fanfuse_runtime.errors import PublishRefusedError, TooLargeError
@@ -319,3 +322,67 @@ def test_message_ids_are_those_of_the_contract(build, bus):
         streams.message_id(TENANT, QUERY, "corpus-router", lane),
         streams.message_id(TENANT, QUERY, "corpus-router"),
     }
+
+
+REFUND = Capability(name="refund", match_any=("refund",), required=(Argument(name="order", pattern="[0-9]{6}"),))
+
+
+def unclear(build):
+    """An event whose one corpus is asked for a refund, without the order's number; and its card."""
+    row = build.score("a", 1.0, boost="money").model_copy(
+        update={"asked": (AskedCapability(capability="refund", matched=("refund",)),)}
+    )
+    return build.event(scores=(row,)), build.card("a", can_answer=(REFUND,))
+
+
+async def test_a_question_back_is_the_answer_and_no_backend_hears_of_the_query(build, bus):
+    event, card = unclear(build)
+    handlers = build_handlers(bus, [card])
+    await handle(handlers, event)
+    assert bus.order == ["query_fused", "audit"]
+    answer = the(bus, flow.FUSED, Answer)[1]
+    assert (answer.status, answer.rejection, answer.hits) == (Status.CLARIFY, None, ())
+    assert [(one.corpus, one.argument) for one in answer.clarification.missing] == [("a", "order")]
+    audited = the(bus, flow.AUDITED, RouteAudited)[1]
+    assert (audited.plan, audited.clarification, audited.rejection) == (None, answer.clarification, None)
+    assert f'{metrics.QUERIES_TOTAL.name}{{status="clarify"}} 1.0' in handlers._metrics.exposition().decode()
+
+
+async def test_decide_tells_a_question_back(build, bus):
+    event, card = unclear(build)
+    reply = await build_handlers(bus, [card]).on_route_decide(delivered(event, subjects.route_decide(TENANT)), event)
+    assert bus.order == []
+    assert (reply.plan, reply.rejection) == (None, None)
+    assert reply.clarification.missing[0].argument == "order"
+
+
+async def test_the_audit_of_a_plan_names_the_rules_that_fired(build, bus):
+    event = build.event(scores=(build.score("a", 1.0, boost="money"), build.score("b", 1.0, exclude="no-b")))
+    await handle(build_handlers(bus, [build.card("a"), build.card("b")]), event)
+    scores = the(bus, flow.AUDITED, RouteAudited)[1].plan.corpus_decision.scores
+    assert [(row.corpus, row.boosted_by, row.excluded_by) for row in scores] == [
+        ("a", ("money",), ()),
+        ("b", (), ("no-b",)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "expected"),
+    [
+        ("plan", {"strategy", "candidate_n", "selected_n", "fan_out", "selected", "results_n", "elapsed_ms"}),
+        ("clarification", {"clarify", "elapsed_ms"}),
+        ("rejection", {"rejected", "elapsed_ms"}),
+    ],
+)
+async def test_the_span_tells_each_outcome_by_its_own_attributes(build, outcome, expected):
+    event, card = unclear(build)
+    found = {
+        "plan": build.plan(build.event(), build.card("a")),
+        "clarification": build.ask_back(event, card),
+        "rejection": build.refuse(build.event()),
+    }[outcome]
+    said = narration.attributes(found, 1.23456)
+    assert said.keys() == {f"rag.corpus_route.{name}" for name in expected}
+    assert said["rag.corpus_route.elapsed_ms"] == 1.235
+    if outcome == "plan":
+        assert (said["rag.corpus_route.results_n"], said["rag.corpus_route.selected"]) == (3, ("a",))

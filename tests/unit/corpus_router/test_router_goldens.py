@@ -37,7 +37,7 @@ def test_with_everything_failed_the_offline_plan_is_a_rejection_worth_retrying()
     shape = QueryShape(shape=Shape.ENTITY_RICH, reason="names", entities=("Acme",))
     rejection = plan_example("Acme", shape, failed=tuple(Kind))
     assert isinstance(rejection, Rejection)
-    assert rejection.code is RejectionCode.NO_LANE
+    assert rejection.code is RejectionCode.UNCONFIRMED
     assert rejection.retryable
 
 

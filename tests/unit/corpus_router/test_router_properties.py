@@ -165,9 +165,11 @@ def check_outcome(cards, event, unhealthy, outcome):
             assert outcome.code is RejectionCode.NO_VISIBLE_CORPUS
         elif wired and not able:
             assert outcome.code is RejectionCode.UNSUPPORTED_FILTER
+        elif able:
+            assert (outcome.code, outcome.retryable) == (RejectionCode.UNCONFIRMED, True)
+            assert all((kind, "main") in unhealthy for _, kind in able)
         else:
             assert outcome.code is RejectionCode.NO_LANE
-            assert all((kind, "main") in unhealthy for _, kind in able)
         return
     lanes = [(lane.corpus, lane.kind) for lane in outcome.plan.lanes]
     assert sorted(lanes) == sorted(row for row in able if (row[1], "main") not in unhealthy)

@@ -20,7 +20,7 @@ from fanfuse_corpus_router.adapters.snapshot import snapshot
 from fanfuse_corpus_router.domain import rejections
 from fanfuse_corpus_router.domain.planning import Outcome, PlannedQuery, plan_in_time, plan_query
 from fanfuse_corpus_router.ports import Backends, Corpora, Pools
-from fanfuse_runtime.answers import publish_answer, publish_refusal
+from fanfuse_runtime.answers import publish_clarification, publish_refusal
 from fanfuse_runtime.bus import Bus, Publication
 from fanfuse_runtime.context import Context
 from fanfuse_runtime.delivery import Delivery
@@ -84,8 +84,7 @@ class RouterHandlers:
         await self._publish(outbox.audit(event, rejection))
 
     async def _ask_back(self, event: QueryClassified, unclear: Clarification) -> None:
-        answer = outbox.clarifying(event, unclear, self._bus.elapsed_ms(event.submitted_ns))
-        await publish_answer(self._bus, self._metrics, answer)
+        await publish_clarification(self._bus, self._metrics, event.tenant, event.query_id, unclear, event.submitted_ns)
         await self._publish(outbox.audit(event, unclear))
 
     def _now_s(self) -> float:

@@ -5,9 +5,8 @@ delivery never sends anything twice.
 """
 
 from fanfuse_contracts import flow, streams, subjects
-from fanfuse_contracts.answer import Answer, Coverage
 from fanfuse_contracts.classification import QueryClassified
-from fanfuse_contracts.enums import Stage, Status
+from fanfuse_contracts.enums import Stage
 from fanfuse_contracts.operations import RouteAudited
 from fanfuse_contracts.plan import Clarification, Plan, QueryPlanned, Rejection
 from fanfuse_contracts.query import Hop
@@ -46,20 +45,6 @@ def plan(event: QueryClassified, planned: Plan, hop: Hop) -> Publication:
         subjects.query_planned(event.tenant, event.query_id),
         message,
         streams.message_id(event.tenant, event.query_id, _STAGE),
-    )
-
-
-def clarifying(event: QueryClassified, unclear: Clarification, elapsed_ms: float) -> Answer:
-    """The answer that asks back: no backend was called."""
-    return Answer(
-        tenant=event.tenant,
-        query_id=event.query_id,
-        status=Status.CLARIFY,
-        coverage=Coverage(expected=0),
-        shape=event.classification.shape,
-        clarification=unclear,
-        submitted_ns=event.submitted_ns,
-        elapsed_ms=elapsed_ms,
     )
 
 
