@@ -4,7 +4,15 @@ from typing import Any
 
 import pytest
 
-from fanfuse_contracts.classification import CorpusScore, Effect, FiredRule, QueryClassified, QueryShape
+from fanfuse_contracts.capability import Argument, Capability
+from fanfuse_contracts.classification import (
+    AskedCapability,
+    CorpusScore,
+    Effect,
+    FiredRule,
+    QueryClassified,
+    QueryShape,
+)
 from fanfuse_contracts.config import RoutingConfig
 from fanfuse_contracts.corpus import CorpusCard, EmbedderSpec, FieldType, Wiring
 from fanfuse_contracts.enums import Kind, Shape
@@ -60,6 +68,19 @@ class Build:
         fired = tuple(FiredRule(rule=rule, effect=effect, amount=1.0) for rule, effect in named if rule is not None)
         return CorpusScore(corpus=corpus, score=score, fired=fired)
 
+    def capability(self, name: str, **required: Any) -> Capability:
+        """`required`: argument name → its field, or a pattern written as `re:…`."""
+        arguments = tuple(
+            Argument(name=argument, pattern=how[3:]) if how.startswith("re:") else Argument(name=argument, field=how)
+            for argument, how in required.items()
+        )
+        return Capability(name=name, match_any=(name,), required=arguments, description=f"what {name} is")
+
+    def asks(self, corpus: str, *names: str, score: float = 1.0, found: tuple[str, ...] = ()) -> CorpusScore:
+        """The classifier's row of a corpus whose capabilities the text asks for."""
+        asked = tuple(AskedCapability(capability=name, matched=(name,), found=found) for name in names)
+        return CorpusScore(corpus=corpus, score=score, asked=asked)
+
     def event(
         self,
         *,
@@ -76,6 +97,9 @@ class Build:
             classification=shape or self.shape(),
             corpus_scores=scores,
         )
+
+    def routing(self, **options: Any) -> RoutingConfig:
+        return RoutingConfig(**options)
 
     def route(
         self,

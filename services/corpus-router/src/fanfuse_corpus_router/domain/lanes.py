@@ -64,8 +64,12 @@ class WiredCorpus:
 
     @property
     def asked(self) -> tuple[str, ...]:
-        """Names of the capabilities that the query asks of it."""
-        return tuple(asked.capability for asked in self.selected.asked)
+        """Names of the capabilities that the query asks of it; its card knows each of them."""
+        if not self.selected.asked:
+            return ()
+        # The classifier may have read another version of the card.
+        known = {capability.name for capability in self.card.can_answer}
+        return tuple(asked.capability for asked in self.selected.asked if asked.capability in known)
 
     @property
     def down(self) -> bool:
