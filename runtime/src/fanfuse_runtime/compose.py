@@ -28,10 +28,11 @@ from fanfuse_runtime.logs import get_logger
 from fanfuse_runtime.metrics import Metrics
 from fanfuse_runtime.ops import OpsEndpoint
 from fanfuse_runtime.pools import PoolsView
-from fanfuse_runtime.registry import BackendsView, CorporaView
+from fanfuse_runtime.registry import BackendsView
 from fanfuse_runtime.service import Service, ServiceFactory
 from fanfuse_runtime.settings import RuntimeSettings
 from fanfuse_runtime.setup import ensure_topology_in_time
+from fanfuse_runtime.stores import build_store
 from fanfuse_runtime.tasks import end_tasks
 from fanfuse_runtime.telemetry import build_tracer_provider, shut_down
 
@@ -89,7 +90,7 @@ class Process:
         bus = Bus(client, self._clock, f"{os.getpid()}-{token_hex(3)}")
         return Context(
             bus=bus,
-            corpora=CorporaView(bus),
+            corpora=build_store(self._config, bus, self.settings.data_dir),
             backends=BackendsView(bus),
             pools=PoolsView(bus),
             metrics=self.metrics,

@@ -6,9 +6,10 @@ from opentelemetry import trace
 
 from fanfuse_contracts.config import FanfuseConfig
 from fanfuse_runtime.bus import Bus
+from fanfuse_runtime.corpus_store import CorpusStore
 from fanfuse_runtime.metrics import Metrics
 from fanfuse_runtime.pools import PoolsView
-from fanfuse_runtime.registry import BackendsView, CorporaView
+from fanfuse_runtime.registry import BackendsView
 from fanfuse_runtime.settings import RuntimeSettings
 
 
@@ -17,7 +18,7 @@ class Context:
     """What one process offers to the services in it."""
 
     bus: Bus
-    corpora: CorporaView
+    corpora: CorpusStore
     backends: BackendsView
     pools: PoolsView
     metrics: Metrics

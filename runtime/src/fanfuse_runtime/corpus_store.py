@@ -8,15 +8,40 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from pydantic import ValidationError
+
 from fanfuse_contracts.corpus import CorpusCard
 
 
-class ConflictError(RuntimeError):
+class RegistryError(Exception):
+    """The registry of corpora can't do what was asked; the message is one line that says what to do."""
+
+
+class ConflictError(RegistryError):
     """Somebody else changed the card meanwhile: nothing was written."""
 
+    def __init__(self, tenant: str, corpus: str) -> None:
+        super().__init__(
+            f"another command changed corpus {corpus} of tenant {tenant} meanwhile: nothing was changed, run again"
+        )
 
-class ReadOnlyStoreError(RuntimeError):
-    """The registry can't be written while processes run; the message says where it is kept."""
+
+class ReadOnlyStoreError(RegistryError):
+    """The registry can't be written in this way while processes run; the message says where it is kept."""
+
+
+class UnreadableCardError(RegistryError):
+    """What is registered under this name is no card that this version can read."""
+
+    def __init__(self, tenant: str, corpus: str, why: str) -> None:
+        super().__init__(
+            f"corpus {corpus} of tenant {tenant} is registered with a card that this version can't read ({why}): "
+            "use the version that wrote it, or correct the registry"
+        )
+
+
+class StoreUnavailableError(RegistryError):
+    """The place where the registry is kept can't be reached, or can't be used as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +52,26 @@ class Registered:
     revision: int
 
 
+def stored_card(tenant: str, corpus: str, data: bytes) -> CorpusCard:
+    """The card that a registry holds under this name; raises `UnreadableCardError`, also for the card of another."""
+    try:
+        card = CorpusCard.from_stored(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        why = f"{'.'.join(map(str, first['loc'])) or 'the card'}: {first['msg']}"
+        raise UnreadableCardError(tenant, corpus, why) from error
+    if (card.tenant, card.corpus) != (tenant, corpus):
+        # Under another's name it would be told to a tenant that it is not of.
+        raise UnreadableCardError(tenant, corpus, f"it is the card of {card.tenant}/{card.corpus}")
+    return card
+
+
 class CorporaReader(Protocol):
     """What services read, once per message."""
 
     @property
     def revision(self) -> int:
-        """Highest revision of the registry that is applied here; it never falls."""
+        """Highest revision of the registry that is applied here; it never falls in the life of a registry."""
         ...
 
     @property
@@ -41,7 +80,7 @@ class CorporaReader(Protocol):
         ...
 
     def of_tenant(self, tenant: str) -> tuple[CorpusCard, ...]:
-        """The corpora of one tenant, by id; empty for an unknown tenant."""
+        """The corpora of one tenant, by id; the same object until one changes. Empty for an unknown tenant."""
         ...
 
     def get(self, tenant: str, corpus: str) -> CorpusCard | None:
@@ -49,19 +88,25 @@ class CorporaReader(Protocol):
         ...
 
     def on_change(self, callback: Callable[[str, CorpusCard | None], None]) -> None:
-        """Call with key and card (None: deleted) after each change, and now for every known card."""
+        """Call with key and card (None: deleted) after each change, and now for every known card.
+
+        While a change is told, `revision` is still the one before it.
+        """
         ...
 
 
 class CorpusStore(CorporaReader, Protocol):
-    """A registry of corpora."""
+    """A registry of corpora. A card that can't be read counts as absent for readers: fail closed, and say so.
+
+    `start` is for who follows the registry; single cards are read and written without it.
+    """
 
     async def start(self, timeout_s: float = 10.0) -> None:
-        """Return when every present card is known; raises `TimeoutError`."""
+        """Follow changes; returns when every present card is known. Raises `TimeoutError`, `StoreUnavailableError`."""
         ...
 
     async def stop(self) -> None:
-        """Stop following changes."""
+        """Stop following changes, and close what was opened."""
         ...
 
     def reread(self) -> None:
@@ -69,19 +114,27 @@ class CorpusStore(CorporaReader, Protocol):
         ...
 
     async def read(self, tenant: str, corpus: str) -> Registered:
-        """The card as it stands now, with the revision that a write must name."""
+        """The card as it stands now, with the revision that a write must name. Raises `UnreadableCardError`."""
+        ...
+
+    async def read_all(self) -> tuple[Registered, ...]:
+        """Every readable card as it stands now, by tenant and id."""
+        ...
+
+    def objection(self, card: CorpusCard) -> str | None:
+        """Why this card can't be registered here whatever its revision, and what to do; None where it can."""
         ...
 
     async def put(self, card: CorpusCard, over: int) -> int:
-        """Write a card over a known revision; returns the new one.
+        """Write a card over a known revision (0: it was never written); returns the new revision.
 
-        Raises `ConflictError`, `ReadOnlyStoreError`.
+        Raises `ConflictError`, `ReadOnlyStoreError`, `StoreUnavailableError`.
         """
         ...
 
     async def delete(self, tenant: str, corpus: str, over: int) -> int:
-        """Take a corpus out; returns the revision from which on it is gone.
+        """Take out a card that stands at a known revision; returns the revision from which on it is gone.
 
-        Raises `ConflictError`, `ReadOnlyStoreError`.
+        Raises `ConflictError`, `ReadOnlyStoreError`, `StoreUnavailableError`.
         """
         ...

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from fanfuse_runtime.compose import Process
 from fanfuse_runtime.configfile import ConfigError
+from fanfuse_runtime.corpus_store import RegistryError
 from fanfuse_runtime.logs import LogLevelError, configure_logs
 from fanfuse_runtime.service import ServiceFactory
 from fanfuse_runtime.settings import RuntimeSettings
@@ -71,7 +72,7 @@ def main(*factories: ServiceFactory) -> None:
     except ValidationError as error:
         faults = (f"{'.'.join(map(str, row['loc']))}: {row['msg']}" for row in error.errors())
         _refuse(f"{error.title}: {'; '.join(faults)}")
-    except (ConfigError, SetupMismatchError, LogLevelError) as error:
+    except (ConfigError, RegistryError, SetupMismatchError, LogLevelError) as error:
         _refuse(str(error))
 
 

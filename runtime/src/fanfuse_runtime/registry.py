@@ -1,60 +1,45 @@
-"""What a process knows of corpora and backends: views of the key-value buckets, kept current by a watch.
+"""Keeps what a process knows of a key-value bucket current: cards of corpora, health of backends.
 
 A watch can be blind for many seconds after a broker restart, so each view starts a new watch on reconnect and compares
 its revision with the bucket's every five seconds. An older revision never replaces a newer one.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
-from typing import Generic, TypeVar
+from collections.abc import Callable
+from datetime import datetime
 
 from nats.errors import Error as NatsError
 from nats.js.kv import KeyValue
 from pydantic import ValidationError
 
 from fanfuse_contracts import limits, streams
-from fanfuse_contracts.base import Model
-from fanfuse_contracts.corpus import CorpusCard
 from fanfuse_contracts.enums import BackendHealth, Kind
 from fanfuse_contracts.health import BackendState
 from fanfuse_contracts.tokens import is_token
 from fanfuse_runtime.bus import Bus
+from fanfuse_runtime.known import Known, M
 from fanfuse_runtime.logs import get_logger
 from fanfuse_runtime.tasks import end_tasks
 
 _log = get_logger("registry")
 _RETRY_S = 0.2
 _RETRY_AFTER_FAULT_S = 1.0
+_IDLE = object()
 
-M = TypeVar("M", bound=Model)
 
-
-class BucketView(Generic[M]):
+class BucketView(Known[M]):
     """The current values of one bucket."""
 
-    def __init__(self, bus: Bus, bucket: str, model: type[M]) -> None:
+    def __init__(self, bus: Bus, bucket: str, model: type[M], key_of: Callable[[M], str]) -> None:
+        super().__init__()
         self._bus = bus
         self._bucket = bucket
         self._model = model
-        self._values: dict[str, M] = {}
-        self._revisions: dict[str, int] = {}
+        self._key_of = key_of
+        self._made: datetime | None = None
         self._task: asyncio.Task[None] | None = None
         self._again = asyncio.Event()
         self._loaded = asyncio.Event()
-        self._callbacks: list[Callable[[str, M | None], None]] = []
-        self.revision = 0
-        """Highest revision of the bucket this view has applied."""
-
-    @property
-    def values(self) -> Mapping[str, M]:
-        """Key to value."""
-        return self._values
-
-    def on_change(self, callback: Callable[[str, M | None], None]) -> None:
-        """Call with key and value (None: deleted) after each change, and now for every known value."""
-        self._callbacks.append(callback)
-        for key, value in self._values.items():
-            callback(key, value)
 
     async def start(self, timeout_s: float = 10.0) -> None:
         """Watch, and return when every present value is known."""
@@ -84,6 +69,7 @@ class BucketView(Generic[M]):
 
     async def _watch(self, bucket: KeyValue) -> None:
         self._again.clear()
+        await self._notice_new_bucket(bucket)
         watcher = await bucket.watchall()
         present: set[str] = set()
         try:
@@ -92,14 +78,22 @@ class BucketView(Generic[M]):
                 if entry is _IDLE:
                     continue
                 if entry is None:
-                    self._drop_missing(present)
+                    self.keep_only(present)
                     self._loaded.set()
                 elif isinstance(entry, KeyValue.Entry):
                     present.add(entry.key)
-                    self._apply(entry)
+                    self._take_in(entry)
         finally:
             if not self._bus.nc.is_closed:
                 await watcher.stop()  # type: ignore[no-untyped-call]
+
+    async def _notice_new_bucket(self, bucket: KeyValue) -> None:
+        made = (await bucket.status()).stream_info.created
+        if self._made not in (None, made):
+            # A broker that lost its disk: without this the new bucket's low revisions would count as old ones.
+            _log.warning("registry.made_anew", bucket=self._bucket)
+            self.begin_anew()
+        self._made = made
 
     async def _next(self, watcher: KeyValue.KeyWatcher, bucket: KeyValue) -> object:
         update = asyncio.ensure_future(watcher._updates.get())
@@ -114,27 +108,23 @@ class BucketView(Generic[M]):
                 update.cancel()
         if update in done:
             return update.result()
-        if not done and (await bucket.status()).stream_info.state.last_seq > self.revision:
-            self._again.set()
+        if not done:
+            await self._compare(bucket)
         return _IDLE
 
-    def _apply(self, entry: KeyValue.Entry) -> None:
+    async def _compare(self, bucket: KeyValue) -> None:
+        found = (await bucket.status()).stream_info
+        if found.state.last_seq > self.revision or found.created != self._made:
+            self._again.set()
+
+    def _take_in(self, entry: KeyValue.Entry) -> None:
         revision = entry.revision or 0
-        if not self._is_key(entry.key):
-            # Somebody else's key: nobody may fail over it.
-            _log.error("registry.foreign_key", bucket=self._bucket, key=entry.key)
-            self.revision = max(self.revision, revision)
+        if self._is_key(entry.key):
+            self.apply(entry.key, self._parse(entry), revision)
             return
-        if revision <= self._revisions.get(entry.key, 0):
-            return
-        self._revisions[entry.key] = revision
-        value = self._parse(entry)
-        if value is None:
-            self._values.pop(entry.key, None)
-        else:
-            self._values[entry.key] = value
-        self._tell(entry.key, value)
-        self.revision = max(self.revision, revision)
+        # Somebody else's key: nobody may fail over it.
+        _log.error("registry.foreign_key", bucket=self._bucket, key=entry.key)
+        self.pass_over(revision)
 
     def _is_key(self, key: str) -> bool:
         """Both buckets have keys of two tokens."""
@@ -145,55 +135,25 @@ class BucketView(Generic[M]):
         if entry.operation is not None or not entry.value:
             return None
         try:
-            return self._model.from_stored(entry.value)
+            value = self._model.from_stored(entry.value)
         except ValidationError as error:
             # A value this version can't read is treated as absent: fail closed, and say so.
             _log.error("registry.unreadable", bucket=self._bucket, key=entry.key, error=str(error))
             return None
-
-    def _drop_missing(self, present: set[str]) -> None:
-        for key in self._values.keys() - present:
-            del self._values[key]
-            self._tell(key, None)
-
-    def _tell(self, key: str, value: M | None) -> None:
-        for callback in self._callbacks:
-            callback(key, value)
-
-
-_IDLE = object()
-
-
-class CorporaView(BucketView[CorpusCard]):
-    """Every corpus of every tenant."""
-
-    def __init__(self, bus: Bus) -> None:
-        super().__init__(bus, streams.CORPORA.name, CorpusCard)
-        self._by_tenant: dict[str, dict[str, CorpusCard]] = {}
-        super().on_change(self._index)
-
-    def _index(self, key: str, card: CorpusCard | None) -> None:
-        tenant, _, corpus = key.partition(".")
-        if card is None:
-            self._by_tenant.get(tenant, {}).pop(corpus, None)
-        else:
-            self._by_tenant.setdefault(tenant, {})[corpus] = card
-
-    def of_tenant(self, tenant: str) -> tuple[CorpusCard, ...]:
-        """The corpora of one tenant, by id; empty for an unknown tenant."""
-        cards = self._by_tenant.get(tenant, {})
-        return tuple(cards[corpus] for corpus in sorted(cards))
-
-    def get(self, tenant: str, corpus: str) -> CorpusCard | None:
-        """One corpus, or None."""
-        return self._by_tenant.get(tenant, {}).get(corpus)
+        if self._key_of(value) != entry.key:
+            # Under another's name it would be told to a tenant that it is not of.
+            _log.error("registry.wrong_key", bucket=self._bucket, key=entry.key, names=self._key_of(value))
+            return None
+        return value
 
 
 class BackendsView(BucketView[BackendState]):
     """Health of every backend that ever had trouble."""
 
     def __init__(self, bus: Bus) -> None:
-        super().__init__(bus, streams.BACKEND_STATE.name, BackendState)
+        super().__init__(
+            bus, streams.BACKEND_STATE.name, BackendState, lambda state: streams.backend_key(state.kind, state.backend)
+        )
 
     @property
     def unhealthy(self) -> frozenset[tuple[Kind, str]]:

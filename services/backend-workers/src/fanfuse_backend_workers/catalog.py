@@ -14,7 +14,7 @@ from fanfuse_backend_workers.ports import OpenEngine, OpenTexts, SearchEngine, T
 from fanfuse_backend_workers.shelf import Opener, Shelf
 from fanfuse_contracts.corpus import CorpusCard, Wiring
 from fanfuse_contracts.enums import Kind
-from fanfuse_runtime.registry import CorporaView
+from fanfuse_runtime.corpus_store import CorporaReader
 
 WAIT_FOR_CARD_S: Final = 0.2
 """A command may overtake the card it speaks of by this much."""
@@ -55,7 +55,7 @@ class Catalog:
     """Follows the registry."""
 
     def __init__(
-        self, corpora: CorporaView, pools: Iterable[Pool], open_engine: OpenEngine, open_texts: OpenTexts
+        self, corpora: CorporaReader, pools: Iterable[Pool], open_engine: OpenEngine, open_texts: OpenTexts
     ) -> None:
         self._corpora = corpora
         self._pools = frozenset(pools)
@@ -99,7 +99,7 @@ class Catalog:
     def _on_change(self, key: str, card: CorpusCard | None) -> None:
         if self._closed:
             return
-        # The view counts the revision of a change after it told of it: this is the one before.
+        # The registry counts the revision of a change after it told of it: this is the one before.
         since = self._corpora.revision
         corpus = CorpusKey(*key.split(".", 1))
         wanted = {} if card is None else self._wanted(card)

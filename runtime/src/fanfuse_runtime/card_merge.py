@@ -1,0 +1,61 @@
+"""Brings together what the operators' file states of a corpus and what `index` found in it.
+
+In: two cards of one corpus. Out: one card, or a typed error where both speak of the same thing and differ. The file
+owns everything but the index itself; embedder and each field are its own where it states them, else the index's.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from fanfuse_contracts.corpus import CorpusCard, EmbedderSpec, FieldType
+from fanfuse_runtime.corpus_store import RegistryError
+
+INDEX_OWNED: Final = ("generation", "chunks", "indexed_at")
+_HOLDS: Final = frozenset({(FieldType.FLOAT, FieldType.INTEGER)})
+"""(stated, found): a field stated as the first may hold the second."""
+
+
+class StatedOtherwiseError(RegistryError):
+    """The file states something of a corpus that its index contradicts."""
+
+
+def with_index(stated: CorpusCard, known: CorpusCard | None) -> CorpusCard:
+    """The file's card with the index of the registered one. Raises `StatedOtherwiseError`."""
+    if known is None:
+        return stated
+    kept = {name: getattr(known, name) for name in INDEX_OWNED}
+    kept["embedder"] = _embedder(stated, known)
+    kept["fields"] = merge_fields(stated.corpus, stated.fields, known.fields)
+    return stated.model_copy(update=kept)
+
+
+def merge_fields(corpus: str, stated: Mapping[str, FieldType], found: Mapping[str, FieldType]) -> dict[str, FieldType]:
+    """Every field that is stated or found. Raises `StatedOtherwiseError` for one whose types differ."""
+    for name, wanted in stated.items():
+        holds = found.get(name, wanted)
+        if holds is not wanted and (wanted, holds) not in _HOLDS:
+            raise StatedOtherwiseError(
+                f"field {name!r} of corpus {corpus} is stated as {wanted.value}, and its text holds {holds.value}: "
+                "correct the file, or the text and index it again"
+            )
+    return {**found, **stated}
+
+
+def changed_fields(old: CorpusCard, new: CorpusCard) -> tuple[str, ...]:
+    """Names of the parts that differ, sorted."""
+    return tuple(sorted(name for name in CorpusCard.model_fields if getattr(old, name) != getattr(new, name)))
+
+
+def _embedder(stated: CorpusCard, known: CorpusCard) -> EmbedderSpec | None:
+    wanted, used = stated.embedder, known.embedder
+    if wanted is None or used is None or known.generation is None or _space(wanted) == _space(used):
+        return wanted or used
+    raise StatedOtherwiseError(
+        f"corpus {stated.corpus} is indexed with {used.model} ({used.dimensions} dimensions), and the file states "
+        f"{wanted.model} ({wanted.dimensions}): state what it is indexed with, or delete the corpus and index it anew"
+    )
+
+
+def _space(embedder: EmbedderSpec) -> tuple[str, int]:
+    """Vectors fit each other if these are equal."""
+    return embedder.model, embedder.dimensions
