@@ -6,7 +6,8 @@ from contextlib import asynccontextmanager
 
 from fanfuse_contracts.answer import Answer
 from fanfuse_contracts.classification import QueryShape
-from fanfuse_contracts.enums import FailureKind, Kind, LaneOutcome, Shape, Strategy
+from fanfuse_contracts.corpus import ALL_CORPORA
+from fanfuse_contracts.enums import FailureKind, Kind, LaneOutcome, Shape, SourceKind, Strategy
 from fanfuse_contracts.filters import digest
 from fanfuse_contracts.plan import (
     CorpusRoutingDecision,
@@ -15,6 +16,7 @@ from fanfuse_contracts.plan import (
     QueryPlanned,
     RoutingDecision,
     SkippedLane,
+    Unconfirmed,
 )
 from fanfuse_contracts.query import AcceptedQuery
 from fanfuse_contracts.retrieval import ChunksReply, ChunkText, Failure, LaneHit, LaneReply
@@ -36,6 +38,17 @@ def lane(kind: str, corpus: str = "docs", weight: float = 1.0, name: str | None 
         window=100,
         filter_digest=digest(TENANT, corpus, None),
     )
+
+
+def shared_lane(kind: str, *corpora: str, weight: float = 1.0) -> Lane:
+    """One search over several corpora."""
+    one = lane(kind, ALL_CORPORA, weight, name=f"all-{kind}")
+    return one.model_copy(update={"corpora": corpora, "filter_digest": digest(TENANT, ",".join(corpora), None)})
+
+
+def of_corpora(found: Sequence[LaneHit], *corpora: str) -> tuple[LaneHit, ...]:
+    """The hits of a shared search: each with its corpus."""
+    return tuple(hit.model_copy(update={"corpus": corpus}) for hit, corpus in zip(found, corpora, strict=True))
 
 
 def hits(*chunk_ids: str, start: int = 1) -> tuple[LaneHit, ...]:
@@ -68,8 +81,19 @@ def failed(of: Lane, kind: FailureKind | str, message: str = "engine is away") -
     )
 
 
-def planned(lanes: Sequence[Lane], skipped: Sequence[SkippedLane] = (), **query: object) -> QueryPlanned:
-    corpora = tuple(dict.fromkeys([one.corpus for one in lanes] + [one.corpus for one in skipped]))
+def planned(
+    lanes: Sequence[Lane],
+    skipped: Sequence[SkippedLane] = (),
+    *,
+    sources: Mapping[str, SourceKind] | None = None,
+    asked: Mapping[str, tuple[str, ...]] | None = None,
+    unconfirmed: Sequence[Unconfirmed] = (),
+    **query: object,
+) -> QueryPlanned:
+    """A plan; its corpora are selected in the order of `sources`, then of the lanes."""
+    kinds, capabilities = sources or {}, asked or {}
+    searched = [corpus for one in lanes for corpus in one.corpora or (one.corpus,)]
+    corpora = tuple(dict.fromkeys([*kinds, *searched] + [one.corpus for one in skipped]))
     weights = Weights(vector=1.0, keyword=1.0, graph=1.0)
     decisions = tuple(
         RoutingDecision(
@@ -82,6 +106,8 @@ def planned(lanes: Sequence[Lane], skipped: Sequence[SkippedLane] = (), **query:
             degraded_backends=(),
             bm25_fallback=False,
             reason="test",
+            source=kinds.get(corpus, SourceKind.REFERENCE),
+            asked=capabilities.get(corpus, ()),
         )
         for corpus in corpora
     )
@@ -98,6 +124,7 @@ def planned(lanes: Sequence[Lane], skipped: Sequence[SkippedLane] = (), **query:
             reason="test",
         ),
         decisions=decisions,
+        unconfirmed=tuple(unconfirmed),
     )
     return QueryPlanned(
         tenant=TENANT,
@@ -194,6 +221,15 @@ class MemoryAnswers:
     async def publish(self, answer: Answer) -> bool:
         (self.refused if self.stored else self.stored).append(answer)
         return not self.refused
+
+
+class MemoryRoutes:
+    def __init__(self) -> None:
+        self.told: list[Answer] = []
+
+    def tell(self, planned: QueryPlanned, answer: Answer) -> None:
+        assert planned.query_id == answer.query_id
+        self.told.append(answer)
 
 
 class MemoryOutcomes:

@@ -17,6 +17,7 @@ from tests.unit.fuser.fuser_builders import (
     MemoryOutcomes,
     MemoryPools,
     MemoryReplies,
+    MemoryRoutes,
     MemoryTexts,
     hits,
     lane,
@@ -33,8 +34,9 @@ class Process:
     def __init__(self, stored=(), max_bytes=512 * 1024):
         self.replies, self.pools = MemoryReplies([raw(one) for one in stored]), MemoryPools()
         self.answers, self.outcomes, self.metrics = MemoryAnswers(max_bytes), MemoryOutcomes(), Metrics()
+        self.routes = MemoryRoutes()
         world = World(self.replies, MemoryTexts(), self.pools, LoopClock())
-        self.fuser = Fuser(world, self.answers, self.outcomes, self.metrics)
+        self.fuser = Fuser(world, self.answers, self.outcomes, self.routes, self.metrics)
 
     def counted(self, name, **labels):
         return self.metrics.registry.get_sample_value(name, labels)
@@ -91,6 +93,7 @@ async def test_an_answer_stored_by_another_fuser_is_not_counted():
     await process.fuser.answer(PLAN)
     await process.fuser.answer(PLAN)
     assert (len(process.answers.stored), len(process.answers.refused)) == (1, 1)
+    assert process.routes.told == process.answers.stored
     assert process.counted("fanfuse_join_lanes_total", outcome="answered") == 2
     assert process.counted("fanfuse_duplicates_total", stage="fuser") == 1
 

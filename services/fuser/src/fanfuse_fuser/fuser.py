@@ -1,4 +1,4 @@
-"""Every plan this process holds: one run per query, its answer published once, silent lanes reported.
+"""Every plan this process holds: one run per query, its answer published once and told, silent lanes reported.
 
 A plan delivered twice to this process waits for the first run, so that the first plan wins and no acknowledgement
 comes before the answer is stored.
@@ -14,7 +14,7 @@ from fanfuse_contracts.enums import Stage
 from fanfuse_contracts.plan import QueryPlanned
 from fanfuse_fuser.domain.page import fit
 from fanfuse_fuser.joining import PlanRun, World
-from fanfuse_fuser.ports import Answers, Outcomes
+from fanfuse_fuser.ports import Answers, Outcomes, Routes
 from fanfuse_runtime.cancelled import Cancelled, QueryKey
 from fanfuse_runtime.logs import get_logger
 from fanfuse_runtime.metrics import Metrics
@@ -30,12 +30,14 @@ class Fuser:
         world: World,
         answers: Answers,
         outcomes: Outcomes,
+        routes: Routes,
         metrics_: Metrics,
         steady_s: Callable[[], float] = time.monotonic,
     ) -> None:
         self._world = world
         self._answers = answers
         self._outcomes = outcomes
+        self._routes = routes
         self._metrics = metrics_
         self._steady_s = steady_s
         self._cancelled = Cancelled()
@@ -71,6 +73,7 @@ class Fuser:
         answer = fit(outcome.answer, self._answers.max_bytes)
         if await self._answers.publish(answer):
             self._count(answer)
+            self._routes.tell(planned, answer)
         else:
             self._metrics.inc(metrics.DUPLICATES_TOTAL, stage=Stage.FUSER.value)
         if outcome.silent:

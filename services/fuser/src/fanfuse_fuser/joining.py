@@ -15,6 +15,7 @@ from fanfuse_contracts.plan import QueryPlanned
 from fanfuse_contracts.retrieval import ChunksReply, ChunkText, LaneReply
 from fanfuse_fuser.domain import budget
 from fanfuse_fuser.domain.assembly import EMPTY_PAGE, Joined, assemble, lanes_to_report
+from fanfuse_fuser.domain.confirmation import is_confirmed
 from fanfuse_fuser.domain.coverage import ranked_lists
 from fanfuse_fuser.domain.fusion import FusedList, fuse
 from fanfuse_fuser.domain.join import REFUSALS, Join, LaneResult, Verdict
@@ -72,7 +73,7 @@ class PlanRun:
             self._join.close()
             waited_ms = self._elapsed_ms() - self._arrived_ms
             page, total = EMPTY_PAGE, 0
-            if not self._join.cancelled():
+            if not self._join.cancelled() and is_confirmed(planned, self._join.results()):
                 fused = fuse(ranked_lists(self._join.results()))
                 page, total = await self._page(fused), len(fused)
             return self._outcome(page, total, waited_ms)

@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol
 
 from fanfuse_contracts.answer import Answer
 from fanfuse_contracts.enums import Kind
+from fanfuse_contracts.plan import QueryPlanned
 from fanfuse_contracts.retrieval import ChunksReply
 from fanfuse_fuser.domain.join import LaneResult
 
@@ -66,3 +67,10 @@ class Outcomes(Protocol):
 
     async def report(self, tenant: str, query_id: str, silent: Sequence[LaneResult]) -> None:
         """Hold each lane's silence against its backend; a report that cannot be sent is only logged."""
+
+
+class Routes(Protocol):
+    """Who wants to know how each corpus of an answer was searched."""
+
+    def tell(self, planned: QueryPlanned, answer: Answer) -> None:
+        """Say it, once per answer, when it is out."""

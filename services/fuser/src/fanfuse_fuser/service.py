@@ -3,6 +3,7 @@
 from fanfuse_contracts.enums import Stage
 from fanfuse_fuser import bus
 from fanfuse_fuser.adapters.answers import BusAnswers
+from fanfuse_fuser.adapters.narration import TracedRoutes
 from fanfuse_fuser.adapters.outcomes import BusOutcomes
 from fanfuse_fuser.adapters.replies import BusReplies
 from fanfuse_fuser.adapters.texts import BusTexts
@@ -18,7 +19,8 @@ def build(context: Context) -> Service:
     """One fuser in one process."""
     world = World(BusReplies(context.bus), BusTexts(context.bus), context.pools, context.bus)
     answers = BusAnswers(context.bus, context.metrics)
-    fuser = Fuser(world, answers, BusOutcomes(context.bus), context.metrics)
+    routes = TracedRoutes(context.tracer, context.bus)
+    fuser = Fuser(world, answers, BusOutcomes(context.bus), routes, context.metrics)
     router = ServiceRouter(Stage.FUSER, context)
     bus.register(router, context, fuser, FuserSettings())
     return Service(stage=Stage.FUSER, router=router)

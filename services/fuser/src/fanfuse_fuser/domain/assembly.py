@@ -5,12 +5,14 @@ Decides the status and what the caller is told to do; never touches scores or or
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from fanfuse_contracts.answer import Answer, Coverage, LaneReport
 from fanfuse_contracts.enums import LaneOutcome, Stage, Status
 from fanfuse_contracts.plan import QueryPlanned, Rejection
 from fanfuse_contracts.query import Hop
-from fanfuse_fuser.domain import coverage, fallback
+from fanfuse_fuser.domain import confirmation, coverage
+from fanfuse_fuser.domain.fallback import NO_FALLBACK, Fallback, bm25_fallback, cancellation, rejection_of
 from fanfuse_fuser.domain.join import LaneResult, Loss
 from fanfuse_fuser.domain.page import Page
 
@@ -36,14 +38,11 @@ def assemble(planned: QueryPlanned, joined: Joined, page: Page, *, arrived_ms: f
     """The one answer. Times are milliseconds since the broker stored the query: of the plan's arrival, and of now."""
     plan = planned.plan
     reports = coverage.lane_reports(joined.results, plan.skipped)
-    lost = coverage.only_time_was_lost(joined.results)
-    status = Status.EXPIRED if joined.cancelled else coverage.status_of(reports, only_time_was_lost=lost)
-    selected = [decision.corpus for decision in plan.decisions]
-    fell_back = fallback.bm25_fallback(joined.results, plan.skipped, selected)
+    verdict = _judge(planned, joined, reports)
     return Answer(
         tenant=planned.tenant,
         query_id=planned.query_id,
-        status=status,
+        status=verdict.status,
         hits=page.hits,
         coverage=Coverage(
             expected=len(plan.lanes),
@@ -51,13 +50,14 @@ def assemble(planned: QueryPlanned, joined: Joined, page: Page, *, arrived_ms: f
             late=sum(report.outcome is LaneOutcome.LATE for report in reports),
             rejected_replies=joined.rejected_replies,
         ),
-        bm25_fallback=bool(fell_back.corpora),
-        bm25_fallback_corpora=fell_back.corpora,
-        bm25_fallback_reasons=fell_back.reasons,
+        bm25_fallback=bool(verdict.fell_back.corpora),
+        bm25_fallback_corpora=verdict.fell_back.corpora,
+        bm25_fallback_reasons=verdict.fell_back.reasons,
         shape=plan.shape,
         corpus_decision=plan.corpus_decision,
         decisions=plan.decisions,
-        rejection=_rejection(status, joined, planned, reports),
+        rejection=verdict.rejection,
+        unconfirmed=plan.unconfirmed if joined.cancelled else confirmation.unconfirmed(plan, reports),
         total=joined.total,
         missing_texts=page.missing_texts,
         gone=page.gone,
@@ -73,9 +73,18 @@ def lanes_to_report(results: Sequence[LaneResult], waited_ms: float) -> tuple[La
     return tuple(result for result in results if result.loss in silent)
 
 
-def _rejection(
-    status: Status, joined: Joined, planned: QueryPlanned, reports: Sequence[LaneReport]
-) -> Rejection | None:
+class _Verdict(NamedTuple):
+    status: Status
+    rejection: Rejection | None = None
+    fell_back: Fallback = NO_FALLBACK
+
+
+def _judge(planned: QueryPlanned, joined: Joined, reports: Sequence[LaneReport]) -> _Verdict:
+    selected = [decision.corpus for decision in planned.plan.decisions]
+    fell_back = bm25_fallback(joined.results, planned.plan.skipped, selected)
     if joined.cancelled:
-        return fallback.cancellation()
-    return fallback.rejection_of(status, reports, planned.query.budget_ms)
+        return _Verdict(Status.EXPIRED, cancellation(), fell_back)
+    if not confirmation.is_confirmed(planned, joined.results):
+        return _Verdict(Status.FAILED, confirmation.refusal(planned, reports))
+    status = coverage.status_of(reports, only_time_was_lost=coverage.only_time_was_lost(joined.results))
+    return _Verdict(status, rejection_of(status, reports, planned.query.budget_ms), fell_back)

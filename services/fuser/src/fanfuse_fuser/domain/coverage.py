@@ -1,20 +1,21 @@
 """What an answer rests on: lane results and skipped lanes in, a report of every wired lane and the status out.
 
-An answer to which no lane contributed is never a success.
+An answer to which no lane contributed is never a success. A shared lane counts for each of its corpora.
 """
 
 from collections.abc import Iterable, Sequence
 
 from fanfuse_contracts.answer import LaneReport
 from fanfuse_contracts.enums import FailureKind, LaneOutcome, Status
-from fanfuse_contracts.plan import SkippedLane
+from fanfuse_contracts.plan import Lane, SkippedLane
 from fanfuse_contracts.retrieval import LaneReply
 from fanfuse_fuser.domain.fusion import RankedList
 from fanfuse_fuser.domain.join import LaneResult, Loss
 
 REPLIED_WELL = frozenset({LaneOutcome.ANSWERED, LaneOutcome.EMPTY, LaneOutcome.CUT})
 """The engine was asked and gave what it has."""
-_INCOMPLETE = frozenset({LaneOutcome.FAILED, LaneOutcome.LATE, LaneOutcome.CUT, LaneOutcome.SKIPPED_UNHEALTHY})
+_GONE = frozenset({LaneOutcome.FAILED, LaneOutcome.LATE, LaneOutcome.SKIPPED_UNHEALTHY})
+_INCOMPLETE = _GONE | {LaneOutcome.CUT}
 
 _LOST: dict[Loss, tuple[FailureKind | None, str]] = {
     Loss.NEVER_REPLIED: (FailureKind.TIMEOUT, "no reply within the budget"),
@@ -25,6 +26,11 @@ _LOST: dict[Loss, tuple[FailureKind | None, str]] = {
     Loss.UNDECODABLE: (FailureKind.CONFIG, "the reply could not be decoded"),
     Loss.CANCELLED: (None, "the query was cancelled before a reply came"),
 }
+
+
+def corpora_of(lane: Lane | LaneReport) -> tuple[str, ...]:
+    """The corpora that a lane searches."""
+    return lane.corpora or (lane.corpus,)
 
 
 def ranked_lists(results: Iterable[LaneResult]) -> list[RankedList]:
@@ -52,13 +58,28 @@ def lane_reports(results: Sequence[LaneResult], skipped: Sequence[SkippedLane]) 
 
 def status_of(reports: Sequence[LaneReport], *, only_time_was_lost: bool) -> Status:
     """Status of an answer. `only_time_was_lost`: no lane is known to have failed but for the end of the budget."""
-    replied = {(report.corpus, report.lane) for report in reports if report.outcome in REPLIED_WELL}
-    if not replied:
+    corpora = corpora_that_replied(reports)
+    if not corpora:
         return Status.EXPIRED if only_time_was_lost else Status.FAILED
-    corpora = {corpus for corpus, _ in replied}
     if any(_leaves_a_gap(report, corpora) for report in reports):
         return Status.PARTIAL
     return Status.COMPLETE
+
+
+def corpora_that_replied(reports: Iterable[LaneReport]) -> frozenset[str]:
+    """Corpora of which at least one lane was asked and gave what it has."""
+    return frozenset(corpus for report in reports if report.outcome in REPLIED_WELL for corpus in corpora_of(report))
+
+
+def lost_lanes(reports: Sequence[LaneReport]) -> dict[str, tuple[LaneReport, ...]]:
+    """Corpora of which no lane replied, each with the lanes it lost: failed, late, or left out as unhealthy."""
+    replied = corpora_that_replied(reports)
+    lost: dict[str, tuple[LaneReport, ...]] = {}
+    for report in reports:
+        if report.outcome in _GONE:
+            for corpus in set(corpora_of(report)) - replied:
+                lost[corpus] = (*lost.get(corpus, ()), report)
+    return lost
 
 
 def only_time_was_lost(results: Sequence[LaneResult]) -> bool:
@@ -66,7 +87,7 @@ def only_time_was_lost(results: Sequence[LaneResult]) -> bool:
     return all(_out_of_time(result) for result in results)
 
 
-def _leaves_a_gap(report: LaneReport, corpora_that_answered: set[str]) -> bool:
+def _leaves_a_gap(report: LaneReport, corpora_that_answered: frozenset[str]) -> bool:
     if report.outcome is LaneOutcome.SKIPPED_FILTER:
         return report.corpus not in corpora_that_answered
     return report.outcome in _INCOMPLETE
@@ -85,6 +106,7 @@ def _report(result: LaneResult) -> LaneReport:
     return LaneReport(
         lane=lane.name,
         corpus=lane.corpus,
+        corpora=lane.corpora,
         kind=lane.kind,
         backend=lane.backend,
         outcome=outcome,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fanfuse_contracts.answer import LaneReport
 from fanfuse_contracts.enums import FailureKind, FallbackReason, Kind, RejectionCode, Status
 from fanfuse_contracts.plan import Rejection, SkippedLane
-from fanfuse_fuser.domain.coverage import REPLIED_WELL, outcome_of
+from fanfuse_fuser.domain.coverage import REPLIED_WELL, corpora_of, outcome_of
 from fanfuse_fuser.domain.join import LaneResult, Loss
 
 _REASON_OF_FAILURE = {
@@ -25,7 +25,8 @@ _REASON_OF_LOSS = {
     Loss.LATE: FallbackReason.TIMEOUT,
     Loss.NO_WORKER: FallbackReason.NO_WORKER,
 }
-_WORTH_A_RETRY = frozenset(_REASON_OF_FAILURE)
+WORTH_A_RETRY = frozenset(_REASON_OF_FAILURE)
+"""Failures that another try may not meet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +39,16 @@ class Fallback:
     """Each once, in the order of the enum."""
 
 
+NO_FALLBACK = Fallback()
+
+
 def bm25_fallback(results: Sequence[LaneResult], skipped: Sequence[SkippedLane], selected: Iterable[str]) -> Fallback:
     """The corpora with keyword replies only and another kind lost to a fault of its backend, and these faults."""
     replied: dict[str, set[Kind]] = {}
     for result in results:
         if outcome_of(result) in REPLIED_WELL:
-            replied.setdefault(result.lane.corpus, set()).add(result.lane.kind)
+            for corpus in corpora_of(result.lane):
+                replied.setdefault(corpus, set()).add(result.lane.kind)
     faults = _faults(results, skipped)
     corpora = tuple(corpus for corpus in selected if replied.get(corpus) == {Kind.KEYWORD} and corpus in faults)
     found = {reason for corpus in corpora for reason in faults[corpus]}
@@ -71,18 +76,28 @@ def rejection_of(status: Status, reports: Sequence[LaneReport], budget_ms: int) 
     if status is not Status.FAILED:
         return None
     kinds = {report.failure for report in reports if report.lane and report.failure}
-    lost = ", ".join(sorted({f"{r.kind.value}/{r.backend} {_word(r)}" for r in reports if r.lane}))
+    lost = told(report for report in reports if report.lane)
     if kinds == {FailureKind.OVERLOADED}:
         code, what_to_do = RejectionCode.OVERLOADED, "ask again later"
     elif kinds == {FailureKind.UNSUPPORTED_FILTER}:
         code, what_to_do = RejectionCode.UNSUPPORTED_FILTER, "no backend could apply the filter: change it"
-    elif kinds & _WORTH_A_RETRY:
+    elif kinds & WORTH_A_RETRY:
         code, what_to_do = RejectionCode.UNAVAILABLE, "ask again; if it lasts, look at the workers and their engines"
     else:
         code, what_to_do = RejectionCode.UNAVAILABLE, "asking again will not help: look at the coverage"
     return Rejection(
-        code=code, message=f"no lane answered ({lost}): {what_to_do}", retryable=bool(kinds & _WORTH_A_RETRY)
+        code=code, message=f"no lane answered ({lost}): {what_to_do}", retryable=bool(kinds & WORTH_A_RETRY)
     )
+
+
+def told(reports: Iterable[LaneReport]) -> str:
+    """Each backend with what became of its lane, once."""
+    return ", ".join(sorted({f"{report.kind.value}/{report.backend} {word(report)}" for report in reports}))
+
+
+def word(report: LaneReport) -> str:
+    """What became of a lane that gave nothing."""
+    return report.failure.value if report.failure else report.outcome.value
 
 
 def cancellation() -> Rejection:
@@ -95,12 +110,9 @@ def _faults(results: Iterable[LaneResult], skipped: Iterable[SkippedLane]) -> di
     for result in results:
         reason = fault_of(result)
         if reason and result.lane.kind is not Kind.KEYWORD:
-            faults.setdefault(result.lane.corpus, set()).add(reason)
+            for corpus in corpora_of(result.lane):
+                faults.setdefault(corpus, set()).add(reason)
     for lane in skipped:
         if lane.fallback_reason and lane.kind is not Kind.KEYWORD:
             faults.setdefault(lane.corpus, set()).add(lane.fallback_reason)
     return faults
-
-
-def _word(report: LaneReport) -> str:
-    return report.failure.value if report.failure else report.outcome.value

@@ -4,7 +4,7 @@ Never looks at an engine's own score, never sums over corpora, and does not depe
 plain tuples; what is not on the page is never made into an object (900 hits of nine lanes: 0.65 ms).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import fsum
 from operator import itemgetter
 from typing import NamedTuple, overload
@@ -98,8 +98,9 @@ def fuse(lists: Sequence[RankedList], k: int = limits.RRF_K) -> FusedList:
     """Every chunk with `score = Σ weight / (k + rank)`, best first.
 
     `lists` stand in the order of the plan. A lane votes once per chunk, at its best rank; the identity of a chunk is
-    its corpus and chunk id. Order: score, best rank, lane order of the plan, chunk id. Source: Cormack, Clarke and
-    Büttcher, "Reciprocal rank fusion outperforms Condorcet", SIGIR 2009. Raises `ValueError` unless k is an int > 0.
+    its corpus and chunk id, where a hit of a shared search names the corpus itself. Order: score, best rank, lane order
+    of the plan, chunk id. Source: Cormack, Clarke and Büttcher, "Reciprocal rank fusion outperforms Condorcet", SIGIR
+    2009. Raises `ValueError` unless k is an int > 0.
     """
     if type(k) is not int or k < 1:
         raise ValueError(f"k is {k!r}: reciprocal rank fusion takes an integer above zero")
@@ -116,8 +117,8 @@ def fuse(lists: Sequence[RankedList], k: int = limits.RRF_K) -> FusedList:
 def _votes(lists: Sequence[RankedList]) -> dict[str, dict[str, _Cast]]:
     """Votes by corpus, then by chunk id."""
     by_corpus: dict[str, dict[str, _Cast]] = {}
-    for position, (lane, hits) in enumerate(lists):
-        votes = by_corpus.setdefault(lane.corpus, {})
+    for position, corpus, hits in _by_corpus(lists):
+        votes = by_corpus.setdefault(corpus, {})
         for hit in hits:
             chunk_id, rank = hit.chunk_id, hit.rank
             cast = votes.get(chunk_id)
@@ -128,6 +129,19 @@ def _votes(lists: Sequence[RankedList]) -> dict[str, dict[str, _Cast]]:
             elif rank < cast[-1][0]:
                 cast[-1] = (rank, position, hit)
     return by_corpus
+
+
+def _by_corpus(lists: Sequence[RankedList]) -> Iterator[tuple[int, str, Iterable[LaneHit]]]:
+    """Position of the lane, corpus, hits; a shared list once for each corpus that its hits name, ranks as they are."""
+    for position, (lane, hits) in enumerate(lists):
+        if not lane.corpora:
+            yield position, lane.corpus, hits
+            continue
+        named: dict[str, list[LaneHit]] = {}
+        for hit in hits:
+            named.setdefault(hit.corpus or lane.corpus, []).append(hit)
+        for corpus, own in named.items():
+            yield position, corpus, own
 
 
 _rank_of = itemgetter(0)

@@ -50,6 +50,11 @@ _LOSS_OF = {
 }
 
 
+def sources_of(lane: Lane) -> frozenset[str | None]:
+    """What a hit of this lane may name as its corpus: in a shared search one of the plan's, else at most its own."""
+    return frozenset(lane.corpora) if lane.corpora else frozenset({None, lane.corpus})
+
+
 @dataclass(frozen=True, slots=True)
 class LaneResult:
     """One lane of the plan when the join is over: a valid reply, or the loss."""
@@ -67,6 +72,7 @@ class Join:
     def __init__(self, planned: QueryPlanned) -> None:
         self._tenant, self._query_id = planned.tenant, planned.query_id
         self._lanes = {lane.name: lane for lane in planned.plan.lanes}
+        self._sources = {lane.name: sources_of(lane) for lane in planned.plan.lanes}
         self._replies: dict[str, tuple[LaneReply, float]] = {}
         self._losses: dict[str, Loss] = {}
         self._late: dict[str, float] = {}
@@ -151,6 +157,9 @@ class Join:
             return Verdict.UNKNOWN_LANE
         source = (reply.tenant, reply.query_id, reply.corpus, reply.kind, reply.backend)
         if source != (self._tenant, self._query_id, lane.corpus, lane.kind, lane.backend):
+            return Verdict.WRONG_SOURCE
+        sources = self._sources[lane.name]
+        if not all(hit.corpus in sources for hit in reply.hits):
             return Verdict.WRONG_SOURCE
         if reply.outcome not in _REPLIED:
             return Verdict.UNDECODABLE
