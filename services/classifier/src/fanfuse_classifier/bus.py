@@ -1,16 +1,21 @@
 """What the classifier hears and says.
 
 In: `query.submitted` and `query.decide`. Out: `query.classified`, or the one answer of a query that is refused; a
-`DecideReply`. It parses, calls the domain and publishes; it decides nothing.
+`DecideReply`. It parses, calls the domain and publishes; it decides nothing. The header with the caller's token ends
+here: what is published carries the principal it stated.
 """
 
 from pydantic import ValidationError
 
+from fanfuse_classifier.adapters.principals import Authenticator
 from fanfuse_classifier.domain import refusals
+from fanfuse_classifier.domain.capabilities import card_faults
 from fanfuse_classifier.domain.classify import Classification, Classifiers, classify
 from fanfuse_contracts import flow, metrics, streams, subjects
 from fanfuse_contracts.classification import QueryClassified
+from fanfuse_contracts.corpus import CorpusCard
 from fanfuse_contracts.enums import Stage
+from fanfuse_contracts.headers import PRINCIPAL
 from fanfuse_contracts.plan import DecideReply, DecideRequest, Rejection
 from fanfuse_contracts.query import AcceptedQuery, Hop, SubmittedQuery
 from fanfuse_contracts.tokens import InvalidTokenError
@@ -25,15 +30,19 @@ _log = get_logger("classifier")
 _DECIDE_ID = "decide"
 """Query id of a query that is not run."""
 
+_Decided = tuple[SubmittedQuery, Classification]
+"""The query with the principal that counts, and what its text says."""
+
 
 class ClassifierHandlers:
     """The handlers, with what they need."""
 
-    def __init__(self, context: Context, classifiers: Classifiers) -> None:
+    def __init__(self, context: Context, classifiers: Classifiers, authenticator: Authenticator) -> None:
         self._bus = context.bus
         self._corpora = context.corpora
         self._metrics = context.metrics
         self._classifiers = classifiers
+        self._authenticator = authenticator
 
     async def on_query_submitted(self, delivery: Delivery, query: SubmittedQuery) -> None:
         """Classify a query and pass it on, or answer it with a refusal."""
@@ -41,12 +50,12 @@ class ClassifierHandlers:
         if self._bus.remaining_ms(delivery.stored_ns, query.budget_ms) <= 0:
             await self._refuse(delivery, refusals.refuse_expired(query.budget_ms))
             return
-        found = self._classify(delivery.tenant, query)
-        if isinstance(found, Rejection):
-            await self._refuse(delivery, found)
+        decided = self._decide(delivery, delivery.tenant, query, delivery.stored_ns)
+        if isinstance(decided, Rejection):
+            await self._refuse(delivery, decided)
             return
         try:
-            await self._pass_on(delivery, query, found, started_ns)
+            await self._pass_on(delivery, decided, started_ns)
         except PublishRefusedError as error:
             _log.warning("classifier.publish_refused", error=str(error))
             await self._refuse(delivery, refusals.refuse_overloaded())
@@ -64,10 +73,11 @@ class ClassifierHandlers:
     async def on_query_decide(self, delivery: Delivery, request: DecideRequest) -> DecideReply:
         """Classify a query and ask the router what it would do with it."""
         tenant = subjects.parse_tenant(delivery.subject)
-        found = self._classify(tenant, request.query)
-        if isinstance(found, Rejection):
-            return DecideReply(rejection=found)
-        return await self._ask_router(tenant, _event(tenant, _DECIDE_ID, request.query, found, self._bus.now_ns()))
+        now_ns = self._bus.now_ns()
+        decided = self._decide(delivery, tenant, request.query, now_ns)
+        if isinstance(decided, Rejection):
+            return DecideReply(rejection=decided)
+        return await self._ask_router(tenant, _event(tenant, _DECIDE_ID, decided, now_ns))
 
     async def _ask_router(self, tenant: str, event: QueryClassified) -> DecideReply:
         timeout_s = event.query.budget_ms / 1e3
@@ -80,15 +90,20 @@ class ClassifierHandlers:
             rejection = refusals.refuse_without_router("its reply can't be read", retryable=False)
         return DecideReply(classification=event.classification, rejection=rejection)
 
-    def _classify(self, tenant: str, query: SubmittedQuery) -> Classification | Rejection:
-        return classify(query, tenant, self._corpora.of_tenant(tenant), self._classifiers)
+    def _decide(self, delivery: Delivery, tenant: str, query: SubmittedQuery, now_ns: int) -> _Decided | Rejection:
+        token = delivery.headers.get(PRINCIPAL)
+        authentic = self._authenticator.authenticate(query, tenant, token, now_ns / 1e9)
+        if isinstance(authentic, Rejection):
+            return authentic
+        found = classify(authentic, tenant, self._corpora.of_tenant(tenant), self._classifiers)
+        return found if isinstance(found, Rejection) else (authentic, found)
 
     async def _refuse(self, delivery: Delivery, rejection: Rejection) -> None:
         await publish_refusal(
             self._bus, self._metrics, delivery.tenant, delivery.query_id, rejection, delivery.stored_ns
         )
 
-    async def _pass_on(self, delivery: Delivery, query: SubmittedQuery, found: Classification, started_ns: int) -> None:
+    async def _pass_on(self, delivery: Delivery, decided: _Decided, started_ns: int) -> None:
         tenant, query_id = delivery.tenant, delivery.query_id
         hop = Hop(
             stage=Stage.CLASSIFIER,
@@ -98,7 +113,7 @@ class ClassifierHandlers:
         stored = await self._bus.publish(
             flow.CLASSIFIED,
             subjects.query_classified(tenant, query_id),
-            _event(tenant, query_id, query, found, delivery.stored_ns, hop),
+            _event(tenant, query_id, decided, delivery.stored_ns, hop),
             streams.message_id(tenant, query_id, Stage.CLASSIFIER.value),
         )
         if stored.duplicate:
@@ -106,9 +121,8 @@ class ClassifierHandlers:
             await send_stored_again(self._bus, tenant, query_id, delivery.stored_ns)
 
 
-def _event(
-    tenant: str, query_id: str, query: SubmittedQuery, found: Classification, submitted_ns: int, *hops: Hop
-) -> QueryClassified:
+def _event(tenant: str, query_id: str, decided: _Decided, submitted_ns: int, *hops: Hop) -> QueryClassified:
+    query, found = decided
     return QueryClassified(
         tenant=tenant,
         query_id=query_id,
@@ -116,8 +130,15 @@ def _event(
         submitted_ns=submitted_ns,
         hops=hops,
         classification=found.shape,
+        scopes=found.scopes,
         corpus_scores=found.corpus_scores,
     )
+
+
+def report_faults(key: str, card: CorpusCard | None) -> None:
+    """Tell operators of each changed card whose terms or expressions can't be used."""
+    for fault in card_faults(card) if card is not None else ():
+        _log.warning("classifier.card_fault", key=key, fault=fault)
 
 
 def declare(router: ServiceRouter, handlers: ClassifierHandlers, in_flight: int) -> None:

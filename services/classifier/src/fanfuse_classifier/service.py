@@ -7,12 +7,15 @@ from fanfuse_classifier.adapters.plugins import (
     load_corpus_classifier,
     load_shape_classifier,
 )
-from fanfuse_classifier.bus import ClassifierHandlers, declare
-from fanfuse_classifier.domain.classify import Classifiers
+from fanfuse_classifier.adapters.principals import Authenticator
+from fanfuse_classifier.bus import ClassifierHandlers, declare, report_faults
+from fanfuse_classifier.domain.classify import Classifiers, classify
 from fanfuse_classifier.domain.rules import InvalidRuleError, StaticRules
+from fanfuse_classifier.domain.scopes import Scopes
 from fanfuse_classifier.settings import ClassifierSettings
 from fanfuse_contracts.config import FanfuseConfig
 from fanfuse_contracts.enums import Stage
+from fanfuse_contracts.query import SubmittedQuery
 from fanfuse_runtime.configfile import ConfigError
 from fanfuse_runtime.context import Context
 from fanfuse_runtime.router import ServiceRouter
@@ -23,12 +26,17 @@ _WARM_UP = ("What is it?", "как это сделать", "كيف ذلك", "य
 
 
 def build_classifiers(config: FanfuseConfig, settings: ClassifierSettings) -> Classifiers:
-    """The replaceable parts as configured. Raises `ConfigError` with the name of the rule or classifier at fault."""
+    """The parts of the decision as configured.
+
+    Raises `ConfigError` with the name of the rule, scope or classifier at fault.
+    """
+    routing = config.retrieval.routing
     try:
         return Classifiers(
             shape=load_shape_classifier(settings.shape_classifier),
             corpora=load_corpus_classifier(settings.corpus_classifier),
-            rules=StaticRules(config.retrieval.routing.rules),
+            rules=StaticRules(routing.rules),
+            scopes=Scopes(routing.scopes),
         )
     except (InvalidRuleError, UnknownClassifierError) as error:
         raise ConfigError(str(error)) from error
@@ -39,10 +47,19 @@ def build(context: Context) -> Service:
     settings = ClassifierSettings()
     classifiers = build_classifiers(context.config, settings)
     router = ServiceRouter(Stage.CLASSIFIER, context)
-    declare(router, ClassifierHandlers(context, classifiers), settings.in_flight)
+    declare(
+        router, ClassifierHandlers(context, classifiers, Authenticator(context.config.security)), settings.in_flight
+    )
+    context.corpora.on_change(report_faults)
 
     async def warm_up() -> None:
-        for text in _WARM_UP:
-            await asyncio.to_thread(classifiers.shape, text)
+        await asyncio.to_thread(_warm_up, context, classifiers)
 
     return Service(stage=Stage.CLASSIFIER, router=router, warm_up=warm_up)
+
+
+def _warm_up(context: Context, classifiers: Classifiers) -> None:
+    for text in _WARM_UP:
+        classifiers.shape(text)
+    for tenant in {card.tenant for card in context.corpora.values.values()}:
+        classify(SubmittedQuery(text=_WARM_UP[0]), tenant, context.corpora.of_tenant(tenant), classifiers)

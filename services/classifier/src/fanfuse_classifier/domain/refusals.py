@@ -5,6 +5,7 @@ In: a text, or what went wrong. Out: a `Rejection` with a short message that say
 
 from fanfuse_classifier.domain.text import is_blank
 from fanfuse_contracts.enums import RejectionCode
+from fanfuse_contracts.headers import PRINCIPAL
 from fanfuse_contracts.plan import Rejection
 
 
@@ -13,6 +14,11 @@ def refuse_blank(text: str) -> Rejection | None:
     if not is_blank(text):
         return None
     return Rejection(code=RejectionCode.EMPTY_QUERY, message="text: is blank; send the words to search for")
+
+
+def refuse_unauthenticated(why: str) -> Rejection:
+    """UNAUTHENTICATED: it is not proven who asks. `why` repeats nothing of the token."""
+    return Rejection(code=RejectionCode.UNAUTHENTICATED, message=f"{PRINCIPAL}: {why}")
 
 
 def refuse_expired(budget_ms: int) -> Rejection:
