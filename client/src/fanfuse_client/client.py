@@ -16,14 +16,14 @@ from pydantic import ValidationError
 
 from fanfuse_client.connection import Connection
 from fanfuse_client.errors import AnswerTimeout, ClientError, InvalidQuery, NotConnected, Unavailable
-from fanfuse_client.queries import Named, Query, build_query, checked_query_id, named
+from fanfuse_client.queries import Named, Query, build_query, checked_query_id, checked_token, named
 from fanfuse_client.streaming import run_bounded
 from fanfuse_client.tracing import trace_headers
 from fanfuse_contracts import headers as names
 from fanfuse_contracts import streams, subjects
 from fanfuse_contracts.answer import Answer
 from fanfuse_contracts.plan import DecideReply, DecideRequest
-from fanfuse_contracts.query import Principal
+from fanfuse_contracts.query import Principal, SubmittedQuery
 from fanfuse_contracts.tokens import check_token
 
 GRACE_S: Final = 2.0
@@ -59,6 +59,11 @@ def _parse(data: bytes) -> Answer:
         raise ClientError("the answer is of a version this client can't read: update the client") from error
 
 
+def _headers(principal_token: str | None) -> dict[str, str]:
+    headers = trace_headers()
+    return headers if principal_token is None else headers | {names.PRINCIPAL: checked_token(principal_token)}
+
+
 class Client:
     """One tenant's access to the bus: an asynchronous context manager; any number of calls may run at once."""
 
@@ -71,7 +76,8 @@ class Client:
         creds: Path | None = None,
         inbox_prefix: str | None = None,
     ) -> None:
-        """`url`: one NATS URL, or several separated by commas. `principal` is stated in every query that has none."""
+        """`url`: one NATS URL, or several separated by commas. `principal` is stated in every query that has neither a
+        principal nor a `principal_token`."""
         self.tenant = check_token(tenant, "tenant")
         self._principal = principal
         self._connection = Connection(url, creds, inbox_prefix)
@@ -89,20 +95,27 @@ class Client:
 
     # -- one query ----------------------------------------------------------------------------------------------
 
-    async def ask(self, query: Query, *, query_id: str | None = None, **fields: Any) -> Answer:
+    async def ask(
+        self, query: Query, *, query_id: str | None = None, principal_token: str | None = None, **fields: Any
+    ) -> Answer:
         """Ask and wait for the answer. `fields` are those of `SubmittedQuery`, such as `top_k=5, corpora=("docs",)`.
+
+        `principal_token`: a JWT that states and proves the principal; sent in a header, never part of the query.
+        `decision`: an earlier one to stay with (`sticky_of(answer.decisions)`). `capability`: which of the options of
+        an answer's `clarification` is meant.
 
         A query id that was used before gives the answer stored for it. Raises `InvalidQuery` or `TooLarge` before
         anything is sent; `Overloaded` or `NotConnected` if it was not accepted; `AnswerTimeout`.
         """
-        submitted = build_query(query, self._principal, fields)
+        submitted = self._build(query, fields, principal_token)
+        headers = _headers(principal_token)
         waiting = _Waiting(checked_query_id(query_id))
         subject = subjects.query_answered(self.tenant, waiting.query_id)
         subscription = await self._connection.nc.subscribe(subject, cb=waiting.hear)
         self._waiting.add(waiting)
         try:
             await self._connection.nc.flush()
-            if await self._publish(waiting.query_id, submitted.to_json()):
+            if await self._publish(waiting.query_id, submitted.to_json(), headers):
                 await self._read_stored(waiting)
             return await self._wait(waiting, submitted.budget_ms)
         finally:
@@ -110,18 +123,22 @@ class Client:
             if not self._connection.nc.is_closed:
                 await subscription.unsubscribe()
 
-    async def submit(self, query: Query, *, query_id: str | None = None, **fields: Any) -> str:
+    async def submit(
+        self, query: Query, *, query_id: str | None = None, principal_token: str | None = None, **fields: Any
+    ) -> str:
         """Hand in a query and return its id as soon as it is accepted; read the answer later with `stored`."""
-        submitted = build_query(query, self._principal, fields)
+        submitted = self._build(query, fields, principal_token)
         accepted = checked_query_id(query_id)
-        await self._publish(accepted, submitted.to_json())
+        await self._publish(accepted, submitted.to_json(), _headers(principal_token))
         return accepted
 
-    async def decide(self, query: Query, *, timeout_s: float = 2.0, **fields: Any) -> DecideReply:
+    async def decide(
+        self, query: Query, *, timeout_s: float = 2.0, principal_token: str | None = None, **fields: Any
+    ) -> DecideReply:
         """What would be done with this query, without doing it. Raises `Unavailable` where no service answers."""
-        request = DecideRequest(query=build_query(query, self._principal, fields))
+        request = DecideRequest(query=self._build(query, fields, principal_token))
         subject = subjects.query_decide(self.tenant)
-        data = await self._connection.request(subject, request.to_json(), trace_headers(), timeout_s)
+        data = await self._connection.request(subject, request.to_json(), _headers(principal_token), timeout_s)
         try:
             return DecideReply.from_json(data)
         except ValidationError as error:
@@ -144,6 +161,7 @@ class Client:
         self, queries: Iterable[Query | Named] | AsyncIterable[Query | Named], concurrency: int = 16, **fields: Any
     ) -> AsyncIterator[tuple[str, Answer]]:
         """Ask many queries, at most `concurrency` at a time, and give each (query id, answer) as it arrives.
+        `fields` are those of `ask`.
 
         A query is a text, a `SubmittedQuery`, or (query id, either). `queries` is read only as fast as answers are
         taken. The first error ends the stream; what still runs is then given up.
@@ -160,9 +178,12 @@ class Client:
 
     # -- below --------------------------------------------------------------------------------------------------
 
-    async def _publish(self, query_id: str, payload: bytes) -> bool:
-        headers = trace_headers() | {names.MESSAGE_ID: streams.message_id(self.tenant, query_id, _STAGE)}
-        return await self._connection.publish(subjects.query_submitted(self.tenant, query_id), payload, headers)
+    def _build(self, query: Query, fields: dict[str, Any], principal_token: str | None) -> SubmittedQuery:
+        return build_query(query, self._principal if principal_token is None else None, fields)
+
+    async def _publish(self, query_id: str, payload: bytes, headers: dict[str, str]) -> bool:
+        marked = headers | {names.MESSAGE_ID: streams.message_id(self.tenant, query_id, _STAGE)}
+        return await self._connection.publish(subjects.query_submitted(self.tenant, query_id), payload, marked)
 
     async def _wait(self, waiting: _Waiting, budget_ms: int) -> Answer:
         timeout_s = budget_ms / 1e3 + GRACE_S

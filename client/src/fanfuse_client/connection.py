@@ -82,8 +82,7 @@ class Connection:
         A refused or unanswered publish is sent again with the same headers, so the server stores it once. Raises
         `TooLarge`, `Overloaded` or `NotConnected`.
         """
-        if len(payload) + _HEADER_BYTES > self.nc.max_payload:
-            raise TooLarge(f"the query has {len(payload)} bytes: the bus takes {self.nc.max_payload}")
+        self._check_size(payload, headers)
         refused: ClientError
         for delay_s in (*_RETRY_DELAYS_S, None):
             try:
@@ -93,6 +92,12 @@ class Connection:
             if delay_s is not None:
                 await asyncio.sleep(delay_s * random.uniform(0.8, 1.2))
         raise refused
+
+    def _check_size(self, payload: bytes, headers: dict[str, str]) -> None:
+        # The server closes the connection of whoever sends more, headers included.
+        size = len(payload) + _HEADER_BYTES + sum(map(len, headers.values()))
+        if size > self.nc.max_payload:
+            raise TooLarge(f"the query has {size} bytes with its headers: the bus takes {self.nc.max_payload}")
 
     async def _publish_once(self, subject: str, payload: bytes, headers: dict[str, str]) -> bool:
         try:
@@ -121,7 +126,8 @@ class Connection:
     # -- ask ----------------------------------------------------------------------------------------------------
 
     async def request(self, subject: str, payload: bytes, headers: dict[str, str], timeout_s: float) -> bytes:
-        """Core request/reply. Raises `Unavailable` when nobody answers."""
+        """Core request/reply. Raises `TooLarge`; `Unavailable` when nobody answers."""
+        self._check_size(payload, headers)
         return (await self._request(subject, payload, headers, timeout_s)).data
 
     async def last(self, stream: str, subject: str) -> bytes | None:

@@ -1,5 +1,6 @@
 """What a caller says, made into the query of the contract. No bus: everything wrong with a query is found here."""
 
+import re
 from collections.abc import AsyncIterable, AsyncIterator, Iterable
 from secrets import token_hex
 from typing import Any, Final
@@ -17,6 +18,8 @@ Named = tuple[str, Query]
 """A query id of the caller's choice, and the query."""
 
 _MAX_FAULTS: Final = 3
+_COMPACT_JWT: Final = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
+_MAX_TOKEN_CHARS: Final = 8_192
 
 
 def new_query_id() -> str:
@@ -30,6 +33,13 @@ def checked_query_id(query_id: str | None) -> str:
         return new_query_id() if query_id is None else check_token(query_id, "query id")
     except InvalidTokenError as error:
         raise InvalidQuery(str(error)) from error
+
+
+def checked_token(principal_token: str) -> str:
+    """The caller's token, unread. Raises `InvalidQuery`, which never repeats it, for what is no compact JWT."""
+    if len(principal_token) > _MAX_TOKEN_CHARS or not _COMPACT_JWT.fullmatch(principal_token):
+        raise InvalidQuery(f"principal_token is no compact JWT of at most {_MAX_TOKEN_CHARS} characters")
+    return principal_token
 
 
 def build_query(query: Query, principal: Principal | None, fields: dict[str, Any]) -> SubmittedQuery:
