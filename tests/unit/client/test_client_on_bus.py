@@ -2,112 +2,18 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
 
 import nats
 import pytest
 
 from fanfuse_client import AnswerTimeout, Client, InvalidQuery, NotConnected, Overloaded, TooLarge, Unavailable
-from fanfuse_contracts import headers, streams, subjects
-from fanfuse_contracts.answer import Answer, Coverage
-from fanfuse_contracts.enums import Shape, SourceKind, Stage, Status
-from fanfuse_contracts.plan import (
-    CapabilityOption,
-    Clarification,
-    DecideReply,
-    DecideRequest,
-    Rejection,
-    RoutingDecision,
-)
-from fanfuse_contracts.query import Principal, StickyDecision, SubmittedQuery
-from fanfuse_contracts.sticky import sticky_of
-from fanfuse_contracts.weights import Weights
-from fanfuse_runtime.answers import publish_answer, publish_clarification, publish_refusal
-from fanfuse_runtime.compose import Process, compose
-from fanfuse_runtime.context import Context
-from fanfuse_runtime.delivery import Delivery
-from fanfuse_runtime.router import ServiceRouter
-from fanfuse_runtime.server import NatsServer
-from fanfuse_runtime.service import Service
+from fanfuse_contracts import headers, subjects
+from fanfuse_contracts.enums import Status
+from fanfuse_contracts.plan import DecideReply
+from fanfuse_contracts.query import Principal
+from fanfuse_runtime.compose import compose
 from fanfuse_runtime.settings import RuntimeSettings
-
-SEEN: list[tuple[str, SubmittedQuery, dict[str, str]]] = []
-
-TOKEN = "eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJhbm5hIn0.c2ln"
-UNCLEAR = Clarification(
-    message="the rule or the state of one record?",
-    options=tuple(
-        CapabilityOption(corpus=corpus, capability=capability, source=source)
-        for corpus, capability, source in (
-            ("handbook", "leave-policy", SourceKind.POLICY),
-            ("records", "leave-balance", SourceKind.RECORD),
-        )
-    ),
-)
-DECIDED = RoutingDecision(
-    corpus="docs",
-    shape=Shape.SEMANTIC,
-    use_vector=True,
-    use_keyword=True,
-    use_graph=False,
-    weights=Weights(vector=1.5),
-    degraded_backends=(),
-    bm25_fallback=False,
-    reason="",
-    corpus_weight=0.75,
-)
-
-
-def build_stand_in(context: Context) -> Service:
-    router = ServiceRouter(Stage.CLASSIFIER, context)
-
-    async def refuse(delivery: Delivery, rejection: Rejection) -> None:
-        await publish_refusal(
-            context.bus, context.metrics, delivery.tenant, delivery.query_id, rejection, delivery.stored_ns
-        )
-
-    @router.consume(streams.CLASSIFIER_CONSUMER, SubmittedQuery, in_flight=64, on_failed=refuse)
-    async def on_query_submitted(delivery: Delivery, query: SubmittedQuery) -> None:
-        SEEN.append((delivery.query_id, query, dict(delivery.headers)))
-        if query.text == "never":
-            return
-        if query.text.startswith("sleep "):
-            await asyncio.sleep(float(query.text.split()[1]))
-        if query.text == "leave" and query.capability is None:
-            await publish_clarification(
-                context.bus, context.metrics, delivery.tenant, delivery.query_id, UNCLEAR, delivery.stored_ns
-            )
-            return
-        answer = Answer(
-            tenant=delivery.tenant,
-            query_id=delivery.query_id,
-            status=Status.COMPLETE,
-            coverage=Coverage(expected=0),
-            submitted_ns=delivery.stored_ns,
-            total=query.top_k,
-            decisions=(DECIDED,),
-        )
-        await publish_answer(context.bus, context.metrics, answer)
-
-    @router.respond(subjects.QUERY_DECIDE, DecideRequest, invalid=lambda rejection: DecideReply(rejection=rejection))
-    async def on_decide(delivery: Delivery, request: DecideRequest) -> DecideReply:
-        SEEN.append(("decide", request.query, dict(delivery.headers)))
-        return DecideReply(clarification=UNCLEAR if request.query.text == "leave" else None)
-
-    return Service(Stage.CLASSIFIER, router)
-
-
-@pytest.fixture
-async def process(nats_server: NatsServer) -> AsyncIterator[Process]:
-    SEEN.clear()
-    async with compose(build_stand_in, settings=RuntimeSettings(nats_url=nats_server.url)) as running:
-        yield running
-
-
-@pytest.fixture
-async def client(process: Process, nats_server: NatsServer) -> AsyncIterator[Client]:
-    async with Client(nats_server.url, "acme") as connected:
-        yield connected
+from tests.unit.client.stand_in import SEEN, build_stand_in
 
 
 async def test_ask_returns_the_one_answer(client):
@@ -146,58 +52,6 @@ async def test_principal_of_the_client_stands_in_only_where_the_query_states_non
         await client.ask("b", principal=Principal(id="ben"))
 
     assert [query.principal and query.principal.id for _, query, _ in SEEN] == ["anna", "ben"]
-
-
-async def test_a_token_travels_in_its_header_alone(process, nats_server):
-    """And instead of the client's principal: two that differ would be refused."""
-    async with Client(nats_server.url, "acme", principal=Principal(id="ben")) as client:
-        await client.ask("a", principal_token=TOKEN)
-        await client.submit("b", principal_token=TOKEN)
-        await client.decide("c", principal_token=TOKEN)
-        [_] = [answered async for answered in client.stream(["d"], principal_token=TOKEN)]
-        await client.ask("e")
-
-    carried = {query.text: (query.principal, header.get(headers.PRINCIPAL)) for _, query, header in SEEN}
-    assert carried == dict.fromkeys("abcd", (None, TOKEN)) | {"e": (Principal(id="ben"), None)}
-    assert all(headers.TRACEPARENT in header for _, _, header in SEEN)
-
-
-@pytest.mark.parametrize(
-    "token", ["", "secret", "secret.secret", f"{TOKEN}\r\nNats-Msg-Id: x", f"{TOKEN} ", "secret." * 2_000 + "x"]
-)
-async def test_what_is_no_token_is_refused_before_it_is_sent_and_not_repeated(client, token):
-    with pytest.raises(InvalidQuery, match="principal_token is no compact JWT") as refused:
-        await client.ask("a", principal_token=token)
-
-    assert "secret" not in str(refused.value)
-    assert SEEN == []
-
-
-async def test_a_clarification_is_an_answer_and_one_of_its_options_the_reply(client):
-    answer = await client.ask("leave")
-
-    assert (answer.status, answer.hits) == (Status.CLARIFY, ())
-    assert answer.clarification == UNCLEAR
-    assert (await client.decide("leave")).clarification == UNCLEAR
-    again = await client.ask("leave", capability=answer.clarification.options[1].capability)
-    assert again.status is Status.COMPLETE
-    assert SEEN[-1][1].capability == "leave-balance"
-
-
-async def test_the_next_query_may_stay_with_the_decision_of_an_answer(client):
-    answer = await client.ask("first")
-    await client.ask("second", decision=sticky_of(answer.decisions))
-
-    assert SEEN[-1][1].decision == StickyDecision.model_validate(
-        {"shape": "semantic", "corpora": [{"corpus": "docs", "weight": 0.75, "weights": {"vector": 1.5}}]}
-    )
-
-
-async def test_a_pin_beside_a_decision_is_refused_before_it_is_sent(client):
-    with pytest.raises(InvalidQuery, match="send one of them"):
-        await client.ask("x", corpora=("docs",), decision=sticky_of((DECIDED,)))
-
-    assert SEEN == []
 
 
 async def test_every_query_starts_a_trace_of_its_own(client):
