@@ -106,7 +106,7 @@ def test_a_filter_is_to_blame_only_if_no_lane_could_apply_it(build):
     card = limited(build, "a", vector=(), keyword=(Op.EQ,))
     facts = BackendFacts(unhealthy=frozenset({(Kind.KEYWORD, "main")}))
     rejection = build.refuse(build.event(filter=leaf("lang", "eq", "en")), card, facts=facts)
-    assert (rejection.code, rejection.retryable) == (RejectionCode.NO_LANE, True)
+    assert (rejection.code, rejection.retryable) == (RejectionCode.UNCONFIRMED, True)
 
 
 def test_a_lane_that_is_switched_off_enforces_nothing(build):

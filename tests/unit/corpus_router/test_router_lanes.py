@@ -182,8 +182,9 @@ def test_no_lane_at_all_is_refused_and_retryable_only_for_health(build, facts):
     event = build.event(graph_seeds=())
     card = build.card("a", kinds=("vector", "graph"), embedder=None if facts == BackendFacts() else build.embedder)
     rejection = build.refuse(event, card, facts=facts)
-    assert rejection.code is RejectionCode.NO_LANE
-    assert rejection.retryable is (facts == VECTOR_DOWN)
+    healthy = facts == BackendFacts()
+    assert rejection.code is (RejectionCode.NO_LANE if healthy else RejectionCode.UNCONFIRMED)
+    assert rejection.retryable is not healthy
     assert "a: vector/main:" in rejection.message
     assert "a: graph/main: the caller gave no seeds" in rejection.message
 

@@ -124,8 +124,8 @@ def enforceable(card, wiring, condition):
     return True
 
 
-def test_no_lane_is_unreadable_or_unable_to_enforce_the_filter(build):
-    """TEN-02, TEN-06: at least 2,000 generated principal × corpus × filter combinations."""
+def test_every_lane_that_may_be_searched_is_and_no_other(build):
+    """TEN-02, TEN-06, exactly, without pins, capabilities and stand-ins (with them: test_router_enforcement)."""
     seen = {"combinations": 0, "lanes": 0, "refused": 0}
 
     @settings(PROPERTY, max_examples=100)
