@@ -143,7 +143,8 @@ def _card_faults(where: Loc, corpus: CorpusConfig, backends: BackendsConfig) -> 
     try:
         corpus.to_card(backends)
     except ValidationError as error:
-        yield from (((*where, *row["loc"]), row["msg"]) for row in error.errors(include_input=False))
+        rows = error.errors(include_input=False, include_url=False)
+        yield from (((*where, *row["loc"]), row["msg"].removeprefix("Value error, ")) for row in rows)
 
 
 class FanfuseConfig(Written):

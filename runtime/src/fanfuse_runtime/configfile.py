@@ -37,9 +37,9 @@ class LoadedConfig:
         """`default`, `fanfuse.yaml:12`, `env FANFUSE__…` or `flag --set …`."""
         return self.stated.get(path, DEFAULT)
 
-    def findings(self) -> list[Finding]:
-        """What the cross-checks say."""
-        return [located(finding, self.stated) for finding in check(self.config)]
+    def located(self, findings: Iterable[Finding]) -> list[Finding]:
+        """Findings on this configuration with the origin of what they are about, in the order of the file."""
+        return sorted((located(finding, self.stated) for finding in findings), key=in_reading_order)
 
 
 def load_config(path: Path | None, env: Mapping[str, str] | None = None, flags: Iterable[str] = ()) -> FanfuseConfig:
@@ -48,7 +48,7 @@ def load_config(path: Path | None, env: Mapping[str, str] | None = None, flags: 
     Raises `ConfigError`, also for errors of the cross-checks.
     """
     loaded = read_config(path, env, flags)
-    refuse_errors(loaded.findings())
+    refuse_errors(loaded.located(check(loaded.config)))
     return loaded.config
 
 
@@ -90,7 +90,7 @@ def _resolve_profile(document: Document, path: Path | None) -> None:
 
 
 def refuse_errors(findings: Iterable[Finding]) -> None:
-    """Raise `ConfigError` with every error among them."""
+    """Raise `ConfigError` with every error among them; warnings pass."""
     errors = [finding for finding in findings if finding.level is Level.ERROR]
     if errors:
         raise _refusal(errors)

@@ -1,7 +1,7 @@
-"""Generates docs/flow.md and docs/asyncapi.json from contracts: `python -m fanfuse_all_in_one.docs [--check]`.
+"""Generates pages of docs/ from contracts and settings: `python -m fanfuse_all_in_one.docs [--check]`.
 
-In: the tables of contracts. Out: two files, or with --check exit code 1 and the names of the stale ones. Nothing in
-them is kept by hand.
+In: tables and models. Out: flow.md, asyncapi.json and configuration.md, or with --check exit code 1 and the names of
+the stale ones. Nothing in them is kept by hand.
 """
 
 import argparse
@@ -11,6 +11,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from fanfuse_all_in_one.asyncapi import address_of, build_asyncapi
+from fanfuse_all_in_one.configuration_docs import render_configuration
+from fanfuse_all_in_one.markdown import table
 from fanfuse_contracts import limits
 from fanfuse_contracts.enums import Kind
 from fanfuse_contracts.flow import AUDITED, CHANNELS, DEADLETTER, HEARTBEAT, SERVER, Channel, Delivery
@@ -41,16 +43,11 @@ def render_flow() -> str:
         "Subjects": _channel_table(),
         "Streams": _stream_table(),
         "Consumers": f"{_ABOUT_CONSUMERS}\n\n{_consumer_table()}",
-        "Key-value buckets": _table(("bucket", "at most"), buckets),
+        "Key-value buckets": table(("bucket", "at most"), buckets),
         "Limits and defaults": _limit_table(),
-        "Metrics": _table(("metric", "type", "labels", "what"), map(_metric_row, METRICS)),
+        "Metrics": table(("metric", "type", "labels", "what"), map(_metric_row, METRICS)),
     }
     return "\n".join((_HEAD, *(f"## {title}\n\n{body}" for title, body in sections.items())))
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
 
 
 def _picture() -> str:
@@ -75,7 +72,7 @@ def _channel_table() -> str:
         who = f"{', '.join(channel.publishers)} → {', '.join(channel.subscribers) or 'stored'}"
         return f"`{address_of(channel)}`", message + reply, how, who, channel.what
 
-    return _table(("subject", "message", "delivery", "who → whom", "what"), map(row, CHANNELS))
+    return table(("subject", "message", "delivery", "who → whom", "what"), map(row, CHANNELS))
 
 
 def _stream_table() -> str:
@@ -88,7 +85,7 @@ def _stream_table() -> str:
             f"`{stream.republish[1]}`" if stream.republish else "",
         )
 
-    return _table(("stream", "subjects", "policy", "limits", "republishes to"), map(row, STREAMS))
+    return table(("stream", "subjects", "policy", "limits", "republishes to"), map(row, STREAMS))
 
 
 def _stream_limits(stream: StreamSpec) -> Iterable[str]:
@@ -112,7 +109,7 @@ def _consumer_table() -> str:
         delivery = f"ack wait {consumer.ack_wait_s:g} s, at most {consumer.max_deliver} deliveries"
         return (*(f"`{value}`" for value in shown), delivery, f"{consumer.max_ack_pending:,} pending")
 
-    return _table(("stream", "durable", "filter", "delivery", "at most"), map(row, (*CONSUMERS, *pools)))
+    return table(("stream", "durable", "filter", "delivery", "at most"), map(row, (*CONSUMERS, *pools)))
 
 
 def _names(consumer: ConsumerSpec) -> tuple[str, str, str]:
@@ -121,7 +118,7 @@ def _names(consumer: ConsumerSpec) -> tuple[str, str, str]:
 
 def _limit_table() -> str:
     rows = ((f"`{name}`", _value(value)) for name, value in vars(limits).items() if name.isupper())
-    return _table(("limit", "value"), rows)
+    return table(("limit", "value"), rows)
 
 
 def _value(value: object) -> str:
@@ -145,6 +142,7 @@ def render_all() -> dict[str, str]:
     """File name to content."""
     return {
         "flow.md": render_flow(),
+        "configuration.md": render_configuration(),
         "asyncapi.json": json.dumps(build_asyncapi(), indent=2, ensure_ascii=False) + "\n",
     }
 

@@ -24,13 +24,15 @@ _FEW: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
-    """A key that holds a value: a scalar, or a list or mapping of scalars."""
+class Key:
+    """A key of the model."""
 
     path: KeyPath
     """With `ANY_NAME` and `ANY_POSITION` for what the operator names and counts."""
     owner: type[BaseModel]
     field: FieldInfo
+    section: type[BaseModel] | None
+    """What its value, or each of its entries, holds; None for scalars, and lists and mappings of scalars."""
 
     @property
     def in_list(self) -> bool:
@@ -92,17 +94,17 @@ def keys_at(path: Sequence[int | str]) -> list[str]:
 
 
 @cache
-def all_keys() -> tuple[tuple[KeyPath, Leaf | None], ...]:
-    """Every key in the order of the model; None for one that holds other keys."""
+def all_keys() -> tuple[Key, ...]:
+    """Every key in the order of the model."""
     return tuple(_walk(FanfuseConfig, ()))
 
 
-def leaves() -> Iterator[Leaf]:
+def leaves() -> Iterator[Key]:
     """Every key that holds a value."""
-    return (leaf for _, leaf in all_keys() if leaf is not None)
+    return (key for key in all_keys() if key.section is None)
 
 
-def _walk(model: type[BaseModel], above: KeyPath) -> Iterator[tuple[KeyPath, Leaf | None]]:
+def _walk(model: type[BaseModel], above: KeyPath) -> Iterator[Key]:
     for name, field in model.model_fields.items():
         path: KeyPath = (*above, name)
         annotation, inside = field.annotation, path
@@ -110,7 +112,7 @@ def _walk(model: type[BaseModel], above: KeyPath) -> Iterator[tuple[KeyPath, Lea
             inside = (*inside, ANY_NAME if get_origin(core(annotation)) is dict else ANY_POSITION)
             annotation = _items(annotation)
         section = section_of(annotation)
-        yield path, None if section else Leaf(path, model, field)
+        yield Key(path, model, field, section)
         if section:
             yield from _walk(section, inside)
 
@@ -129,7 +131,7 @@ def explain_unknown(path: KeyPath) -> str:
 
 def _places_of(key: str, wrong: KeyPath) -> list[str]:
     """Where a key of this name stands, with the names and positions of the wrong path where they agree."""
-    places = [show(filled_in(path, wrong)) for path, _ in all_keys() if path[-1] == key]
+    places = [show(filled_in(known.path, wrong)) for known in all_keys() if known.path[-1] == key]
     near = [place for place in places if place.split(".")[0] == show(wrong).split(".")[0]]
     return next((found for found in (near, places) if 0 < len(found) <= _FEW), [])
 
