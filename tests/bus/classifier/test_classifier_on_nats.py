@@ -4,12 +4,10 @@ import asyncio
 import json
 import time
 
-import nats
 import pytest
 
 from fanfuse_classifier.service import build
-from fanfuse_contracts import flow, streams, subjects
-from fanfuse_contracts.answer import Answer
+from fanfuse_contracts import subjects
 from fanfuse_contracts.classification import CorpusScore, QueryClassified
 from fanfuse_contracts.corpus import CorpusCard
 from fanfuse_contracts.enums import RejectionCode, Shape, Stage, Status
@@ -18,6 +16,7 @@ from fanfuse_contracts.query import SubmittedQuery
 from fanfuse_runtime.compose import compose
 from fanfuse_runtime.configfile import ConfigError
 from fanfuse_runtime.settings import RuntimeSettings
+from tests.bus.classifier.asking import answered, classified, decide, holds, messages, register, submit
 
 CARD = CorpusCard(tenant="acme", corpus="docs", public=True, term_weights={"wing": 2.0})
 EVERYTHING = SubmittedQuery.model_validate(
@@ -39,75 +38,9 @@ EVERYTHING = SubmittedQuery.model_validate(
 )
 
 
-@pytest.fixture
-async def process(nats_server):
-    async with compose(build, settings=RuntimeSettings(nats_url=nats_server.url)) as running:
-        yield running
-
-
-@pytest.fixture
-async def client(nats_server):
-    connection = await nats.connect(nats_server.url)
-    yield connection
-    await connection.close()
-
-
-async def register(client, process, card=CARD):
-    bucket = await client.jetstream().key_value(streams.CORPORA.name)
-    await bucket.put(streams.corpus_key(card.tenant, card.corpus), card.to_json())
-
-    async def known():
-        return process.context.corpora.get(card.tenant, card.corpus) == card
-
-    assert await until(known)
-
-
-async def stored(client, channel, subject, model):
-    """The one message on a subject, as soon as it is there."""
-    async with asyncio.timeout(5):
-        while True:
-            try:
-                return model.from_json((await client.jetstream().get_last_msg(channel.stream, subject)).data)
-            except nats.js.errors.NotFoundError:
-                await asyncio.sleep(0.005)
-
-
-async def submit(client, query_id, body, tenant="acme"):
-    await client.jetstream().publish(subjects.query_submitted(tenant, query_id), body)
-
-
-def classified(client, query_id):
-    return stored(client, flow.CLASSIFIED, subjects.query_classified("acme", query_id), QueryClassified)
-
-
-def answered(client, query_id):
-    return stored(client, flow.FUSED, subjects.query_fused("acme", query_id), Answer)
-
-
-async def messages(client, stream):
-    return (await client.jetstream().stream_info(stream)).state.messages
-
-
-async def holds(client, stream, count):
-    """True as soon as a stream holds so many messages; acknowledgements come after effects."""
-    return await until(lambda: _equals(client, stream, count))
-
-
-async def _equals(client, stream, count):
-    return await messages(client, stream) == count
-
-
-async def until(condition, timeout_s=5.0):
-    for _ in range(int(timeout_s / 0.01)):
-        if await condition():
-            return True
-        await asyncio.sleep(0.01)
-    return False
-
-
 async def test_a_query_is_classified_and_passed_on_whole(process, client):
     """CLS-07: right-to-left text, controls, emoji and a decomposed name pass unchanged; so does every field."""
-    await register(client, process)
+    await register(client, process, CARD)
     await submit(client, "q1", EVERYTHING.to_json())
     event = await classified(client, "q1")
 
@@ -206,11 +139,6 @@ async def test_a_redelivered_query_is_passed_on_once(process, client):
     assert await holds(client, "QUERIES", 1)
 
 
-async def decide(client, body, tenant="acme"):
-    reply = await client.request(subjects.query_decide(tenant), body, timeout=3)
-    return DecideReply.from_json(reply.data)
-
-
 async def test_decide_asks_the_router(process, client):
     asked = []
 
@@ -220,7 +148,7 @@ async def test_decide_asks_the_router(process, client):
         await msg.respond(DecideReply(rejection=rejection).to_json())
 
     await client.subscribe(subjects.route_decide("acme"), cb=router)
-    await register(client, process)
+    await register(client, process, CARD)
     reply = await decide(client, DecideRequest(query=SubmittedQuery(text="wing")).to_json())
 
     assert reply.rejection.code is RejectionCode.NO_VISIBLE_CORPUS
@@ -272,7 +200,7 @@ async def test_pathological_text_does_not_hold_up_the_queries_behind_it(nats_ser
     file = tmp_path / "fanfuse.yaml"
     file.write_text('retrieval: {routing: {rules: [{name: evil, corpora: [docs], match_regex: "(a+)+b"}]}}')
     async with compose(build, settings=RuntimeSettings(nats_url=nats_server.url, config_file=file)) as process:
-        await register(client, process)
+        await register(client, process, CARD)
         await submit(client, "evil", SubmittedQuery(text="a" * 40 + "X").to_json())
         for number in range(20):
             await submit(client, f"q{number}", SubmittedQuery(text=f"query {number} aab", budget_ms=30_000).to_json())

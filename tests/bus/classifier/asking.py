@@ -1,0 +1,68 @@
+"""What the tests of a running classifier do with the bus: register, submit, read back what is stored."""
+
+import asyncio
+
+import nats
+
+from fanfuse_contracts import flow, streams, subjects
+from fanfuse_contracts.answer import Answer
+from fanfuse_contracts.classification import QueryClassified
+from fanfuse_contracts.plan import DecideReply
+
+
+async def register(client, process, card):
+    bucket = await client.jetstream().key_value(streams.CORPORA.name)
+    await bucket.put(streams.corpus_key(card.tenant, card.corpus), card.to_json())
+
+    async def known():
+        return process.context.corpora.get(card.tenant, card.corpus) == card
+
+    assert await until(known)
+
+
+async def stored(client, channel, subject, model):
+    """The one message on a subject, as soon as it is there."""
+    async with asyncio.timeout(5):
+        while True:
+            try:
+                return model.from_json((await client.jetstream().get_last_msg(channel.stream, subject)).data)
+            except nats.js.errors.NotFoundError:
+                await asyncio.sleep(0.005)
+
+
+async def submit(client, query_id, body, tenant="acme", headers=None):
+    await client.jetstream().publish(subjects.query_submitted(tenant, query_id), body, headers=headers)
+
+
+def classified(client, query_id):
+    return stored(client, flow.CLASSIFIED, subjects.query_classified("acme", query_id), QueryClassified)
+
+
+def answered(client, query_id):
+    return stored(client, flow.FUSED, subjects.query_fused("acme", query_id), Answer)
+
+
+async def messages(client, stream):
+    return (await client.jetstream().stream_info(stream)).state.messages
+
+
+async def holds(client, stream, count):
+    """True as soon as a stream holds so many messages; acknowledgements come after effects."""
+    return await until(lambda: _equals(client, stream, count))
+
+
+async def _equals(client, stream, count):
+    return await messages(client, stream) == count
+
+
+async def until(condition, timeout_s=5.0):
+    for _ in range(int(timeout_s / 0.01)):
+        if await condition():
+            return True
+        await asyncio.sleep(0.01)
+    return False
+
+
+async def decide(client, body, tenant="acme", headers=None):
+    reply = await client.request(subjects.query_decide(tenant), body, timeout=3, headers=headers)
+    return DecideReply.from_json(reply.data)
