@@ -26,13 +26,14 @@ from fanfuse_runtime.server import NatsServer
 from fanfuse_runtime.setup import ensure_topology
 from fanfuse_testing.flow import Flow, eventually, running_flow
 from tests.flow.airships import FIELDS, QUESTION, SEEDS, library
+from tests.flow.registered_cards import register
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 TENANT = "acme"
 CALLER = "caller"
 SUBMITTED, CLASSIFIED = "classifier on_query_submitted", "corpus-router on_query_classified"
-ROUTE, PLANNED = "corpus.route", "fuser on_query_planned"
+ROUTE, PLANNED, SEARCHED = "corpus.route", "fuser on_query_planned", "retrieve.route"
 RETRIEVE, CHUNKS = "backend-workers on_retrieve", "backend-workers on_chunks_get"
 EDGES = {
     SUBMITTED: CALLER,
@@ -41,10 +42,18 @@ EDGES = {
     RETRIEVE: ROUTE,
     PLANNED: ROUTE,
     CHUNKS: PLANNED,
+    SEARCHED: PLANNED,
 }
 """Span → the span it hangs under."""
 TIMES = dict.fromkeys(EDGES, 1) | {RETRIEVE: 3}
 """How often each span stands in the trace of a query with three lanes in one corpus."""
+ROUTE_ATTRIBUTES = {
+    "shape", "use_vector", "use_keyword", "use_graph", "bm25_fallback", "degraded_n", "degraded", "weight_vector",
+    "weight_keyword", "weight_graph", "results_n", "elapsed_ms",
+}  # fmt: skip
+"""Of the span of a searched corpus, behind `rag.route.`; `error` stands beside them where its lanes are lost."""
+CLOCK_ERROR_NS = 100_000_000
+"""Far more than half a round trip to the broker."""
 BODY = SubmittedQuery(text=QUESTION, graph_seeds=SEEDS, principal=Principal(id="tester"), budget_ms=20_000).to_json()
 
 
@@ -54,12 +63,12 @@ class Traced:
     exporter: InMemorySpanExporter
     caller: NatsClient
 
-    async def ask(self, query_id: str, traceparent: str | None) -> Answer:
+    async def ask(self, query_id: str, traceparent: str | None, body: bytes = BODY) -> Answer:
         """A query from a caller without our client."""
         listening = await self.caller.subscribe(subjects.query_answered(TENANT, query_id), max_msgs=1)
         await self.caller.flush()
         carried = {} if traceparent is None else {headers.TRACEPARENT: traceparent}
-        await self.caller.publish(subjects.query_submitted(TENANT, query_id), BODY, headers=carried or None)
+        await self.caller.publish(subjects.query_submitted(TENANT, query_id), body, headers=carried or None)
         return Answer.from_json((await listening.next_msg(timeout=30)).data)
 
     async def spans(self, wanted: int) -> list[ReadableSpan]:
@@ -108,6 +117,16 @@ def context(span: ReadableSpan) -> SpanContext:
     found = span.get_span_context()
     assert found is not None
     return found
+
+
+def begins(span: ReadableSpan) -> int:
+    assert span.start_time is not None
+    return span.start_time
+
+
+def ends(span: ReadableSpan) -> int:
+    assert span.end_time is not None
+    return span.end_time
 
 
 def edges(spans: Iterable[ReadableSpan], root: str) -> Counter[tuple[str, str]]:
@@ -197,11 +216,45 @@ async def test_the_client_hands_on_the_span_of_its_application(traced: Traced) -
 
 
 async def test_no_span_holds_an_id_or_a_text(traced: Traced) -> None:
+    """The tenant stands where it belongs, as an attribute of its own, and nowhere else."""
     await traced.ask("secret-id", None)
     for span in await traced.spans(PER_QUERY):
-        told = f"{span.name} {dict(span.attributes or {})} {span.events}"
+        attributes = dict(span.attributes or {})
+        assert attributes.pop("rag.tenant_id", None) == (TENANT if span.name == SEARCHED else None)
+        told = f"{span.name} {attributes} {span.events} {span.status.description}"
         for word in ("secret-id", TENANT, "tester", *QUESTION.split()[-2:]):
             assert word not in told
+
+
+async def test_each_searched_corpus_has_a_span_from_its_plan_to_the_answer(traced: Traced) -> None:
+    """One corpus is searched, the index of the other is gone: its span says that all of its lanes were lost."""
+    card = (await traced.flow.operator.card(TENANT, "docs")).card
+    assert card is not None
+    await register(traced.flow, card.model_copy(update={"corpus": "lost", "generation": "g-gone"}))
+    traced.exporter.clear()
+    pinned = SubmittedQuery.model_validate_json(BODY).model_copy(update={"corpora": ("docs", "lost")})
+    answer = await traced.ask("two-corpora", None, pinned.to_json())
+    revision = (await traced.flow.operator.card(TENANT, "lost")).revision
+    await traced.flow.operator.delete_card(TENANT, "lost", revision)
+    assert (answer.status, len(answer.decisions)) == (Status.PARTIAL, 2)
+    spans = await traced.spans(PER_QUERY + TIMES[RETRIEVE] + 1)
+    by_name = {span.name: span for span in spans}
+    routes = {(span.attributes or {})["rag.corpus_id"]: span for span in spans if span.name == SEARCHED}
+    assert routes.keys() == {"docs", "lost"}
+    for corpus, span in routes.items():
+        attributes = dict(span.attributes or {})
+        assert attributes.pop("rag.corpus_id") == corpus
+        assert attributes.pop("rag.tenant_id") == TENANT
+        assert attributes.pop("rag.route.error", None) == ("not_found" if corpus == "lost" else None)
+        assert attributes.keys() == {f"rag.route.{name}" for name in ROUTE_ATTRIBUTES}
+        assert attributes["rag.route.results_n"] == sum(hit.corpus == corpus for hit in answer.hits)
+        decision = next(one for one in answer.decisions if one.corpus == corpus)
+        assert attributes["rag.route.weight_vector"] == decision.weights.vector
+        assert attributes["rag.route.use_graph"] is decision.use_graph
+        assert span.status.is_ok is (corpus == "docs")
+        assert ends(span) >= ends(by_name[CHUNKS]), "told when the answer is out"
+        begun, planned = begins(span), by_name[ROUTE]
+        assert begins(planned) - CLOCK_ERROR_NS <= begun <= ends(planned) + CLOCK_ERROR_NS
 
 
 async def test_a_redelivery_is_an_attribute_of_its_span(tmp_path_factory: pytest.TempPathFactory) -> None:

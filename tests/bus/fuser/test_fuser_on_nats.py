@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import nats
 import pytest
@@ -60,7 +61,7 @@ class Surroundings:
         await self.nc.subscribe(subjects.chunks_get(TENANT, "docs"), cb=on_request)
         await self.nc.flush()
 
-    async def plan(self, query_id: str, *, attempt: int = 0, **query: int | bool) -> QueryPlanned:
+    async def plan(self, query_id: str, *, attempt: int = 0, **query: Any) -> QueryPlanned:
         made = planned([VECTOR, KEYWORD], (), **query)
         made = made.model_copy(update={"query_id": query_id, "submitted_ns": time.time_ns()})
         header = {"Nats-Msg-Id": streams.message_id(TENANT, query_id, "planned", attempt=attempt)}
