@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-pytest_plugins = [f"fanfuse_testing.{name}" for name in ("nats", "flow", "processes", "figures")]
+pytest_plugins = [f"fanfuse_testing.{name}" for name in ("nats", "postgres", "flow", "processes", "figures")]
 
 # Time is measured by benchmarks; a busy machine must not fail a property.
 settings.register_profile("fanfuse", deadline=None)

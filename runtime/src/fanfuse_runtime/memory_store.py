@@ -9,7 +9,7 @@ import fcntl
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Final, NoReturn
+from typing import Annotated, Any, Final, NoReturn
 
 from pydantic import Field, ValidationError
 
@@ -46,7 +46,18 @@ class _IndexedFile(Model):
     """All of them. `revision`: the highest one."""
 
     revision: Annotated[int, Field(ge=0)] = 0
-    corpora: dict[str, _Indexed] = {}
+    corpora: dict[str, dict[str, Any]] = {}
+    """Each an `_Indexed`; one that can't be read is no reason to lose the others."""
+
+    def of(self, key: str) -> _Indexed | None:
+        """What `index` knows of one corpus; None if nothing that can be read."""
+        if key not in self.corpora:
+            return None
+        try:
+            return _Indexed.model_validate(self.corpora[key])
+        except ValidationError as error:
+            _log.error("registry.unreadable", key=key, error=str(error))
+            return None
 
 
 class MemoryCorpusStore(KnownCards):
@@ -156,7 +167,7 @@ class MemoryCorpusStore(KnownCards):
         self.pass_over(indexed.revision)
 
     def _registered(self, key: str, indexed: _IndexedFile) -> Registered:
-        stated, found = self._stated[key], indexed.corpora.get(key)
+        stated, found = self._stated[key], indexed.of(key)
         if found is None:
             return Registered(stated, 0)
         known = stated.model_copy(update={name: getattr(found, name) for name in _KEPT})
@@ -186,7 +197,7 @@ class MemoryCorpusStore(KnownCards):
                 raise ConflictError(card.tenant, card.corpus)
             revision = before.revision + 1
             found = _Indexed(revision=revision, **{name: getattr(card, name) for name in _KEPT})
-            after = _IndexedFile(revision=revision, corpora=before.corpora | {key: found})
+            after = _IndexedFile(revision=revision, corpora=before.corpora | {key: found.model_dump(mode="json")})
             partial = self._data_dir / f"{FILE}.{os.getpid()}"
             partial.write_bytes(after.to_json())
             partial.replace(self._data_dir / FILE)

@@ -13,6 +13,11 @@ from fanfuse_runtime.corpus_store import StoreUnavailableError
 
 _LOCK: Final = 0x66_61_6E_66_75_73_65
 """Key of the advisory lock: "fanfuse"."""
+_EXISTS: Final = (
+    # From the catalogue itself: a name look-up such as to_regclass remembers, while a transaction waits for the lock,
+    # that the table was not there.
+    "SELECT EXISTS (SELECT FROM pg_catalog.pg_tables WHERE schemaname = 'fanfuse' AND tablename = 'schema_version')"
+)
 
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record] | asyncpg.pool.PoolConnectionProxy[asyncpg.Record]"
 
@@ -42,7 +47,7 @@ async def migrate(connection: Connection) -> None:
 
 
 async def _version(connection: Connection) -> int:
-    if await connection.fetchval("SELECT to_regclass('fanfuse.schema_version')") is None:
+    if not await connection.fetchval(_EXISTS):
         return 0
     found: int = await connection.fetchval("SELECT coalesce(max(version), 0) FROM fanfuse.schema_version")
     return found
