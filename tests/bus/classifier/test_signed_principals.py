@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from fanfuse_classifier import bus as classifier_bus
+from fanfuse_classifier.domain.classify import classify
 from fanfuse_classifier.service import build
 from fanfuse_contracts import subjects
 from fanfuse_contracts.classification import QueryClassified
@@ -90,7 +90,7 @@ def public_as_secret():
 
 
 REFUSED = {
-    "none": (lambda: jwt.encode({}, None, algorithm="none", headers={"kid": "k1"}), "alg is not EdDSA"),
+    "none": (lambda: jwt.encode({}, "", algorithm="none", headers={"kid": "k1"}), "alg is not EdDSA"),
     "hs256": (public_as_secret, "alg is not EdDSA"),
     "kid": (lambda: sign(kid="k2"), "kid is not among"),
     "other-tenant": (lambda: sign(GLOBEX), "signature is not that"),
@@ -233,14 +233,12 @@ async def test_a_token_is_found_nowhere_afterwards(nats_server, client, tmp_path
     tokens |= {"passed": sign(jti="passed"), "unreadable": sign(jti="unreadable"), "raises": sign(jti="raises")}
     bodies = {"unreadable": b"{", "raises": SubmittedQuery(text="raise", budget_ms=30_000).to_json()}
 
-    classify = classifier_bus.classify
-
     def faulty(query, *rest):
         if query.text == "raise":
             raise RuntimeError(f"bug with {query}")
         return classify(query, *rest)
 
-    monkeypatch.setattr(classifier_bus, "classify", faulty)
+    monkeypatch.setattr("fanfuse_classifier.bus.classify", faulty)
     processor = SimpleSpanProcessor(exporter)
     async with compose(build, settings=settings(nats_server, tmp_path), span_processor=processor) as process:
         await client.subscribe(">", cb=witness.hear)

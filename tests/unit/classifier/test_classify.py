@@ -5,10 +5,11 @@ from pydantic import ValidationError
 
 from fanfuse_classifier.domain.classify import Classification, Classifiers, classify
 from fanfuse_classifier.domain.rules import StaticRules
+from fanfuse_classifier.domain.scopes import Scopes
 from fanfuse_classifier.domain.scoring import TermWeights
 from fanfuse_classifier.domain.shape import classify_shape
-from fanfuse_contracts.classification import CorpusScore, Effect, FiredRule
-from fanfuse_contracts.config import StaticRule
+from fanfuse_contracts.classification import AskedCapability, CorpusScore, Effect, FiredRule, ScopeSignal
+from fanfuse_contracts.config import Scope, ScopeKind, StaticRule
 from fanfuse_contracts.corpus import CorpusCard
 from fanfuse_contracts.enums import RejectionCode
 from fanfuse_contracts.plan import Rejection
@@ -17,7 +18,17 @@ from fanfuse_runtime.rejections import reject_invalid
 
 CARDS = (
     CorpusCard(tenant="t", corpus="aero", term_weights={"wing": 2.0}),
-    CorpusCard(tenant="t", corpus="law"),
+    CorpusCard.model_validate(
+        {
+            "tenant": "t",
+            "corpus": "law",
+            "scopes": ["legal"],
+            "can_answer": [
+                {"name": "clauses", "match_any": ["clause"], "required": [{"name": "id", "pattern": "C-\\d"}]}
+            ],
+            "cannot_confirm": [{"name": "verdicts", "match_any": ["verdict"]}],
+        }
+    ),
     CorpusCard(tenant="t", corpus="med", term_weights={"blood": 3.0}),
 )
 RULES = StaticRules(
@@ -26,7 +37,8 @@ RULES = StaticRules(
         StaticRule(name="no-law", corpora=("law",), match_any=("wing",), effect=Effect.EXCLUDE),
     ]
 )
-CLASSIFIERS = Classifiers(classify_shape, TermWeights(), RULES)
+SCOPES = Scopes([Scope(name="legal", kind=ScopeKind.DOMAIN, aliases=("legal", "law"), boost=0.25)])
+CLASSIFIERS = Classifiers(classify_shape, TermWeights(), RULES, SCOPES)
 
 
 def run(text, **fields):
@@ -41,6 +53,30 @@ def test_rows_hold_raw_scores_and_fired_rules_by_corpus_id():
         CorpusScore(corpus="aero", score=3.5, fired=(FiredRule(rule="flight", effect=Effect.BOOST, amount=1.5),)),
         CorpusScore(corpus="law", score=0.0, fired=(FiredRule(rule="no-law", effect=Effect.EXCLUDE),)),
     )
+
+
+def test_rows_hold_what_is_asked_of_a_corpus_and_what_it_can_not_confirm():
+    [row] = run("clause C-7 of the verdict").corpus_scores
+
+    assert (row.corpus, row.score, row.fired) == ("law", 0.0, ())
+    assert row.asked == (AskedCapability(capability="clauses", matched=("clause",), found=("id",)),)
+    assert row.cannot_confirm == ("verdicts",)
+
+
+def test_a_capability_that_the_query_names_is_asked_of_whoever_has_it():
+    [row] = run("anything", capability="clauses").corpus_scores
+
+    assert (row.corpus, row.asked) == ("law", (AskedCapability(capability="clauses", matched=()),))
+
+
+def test_a_named_scope_is_told_and_boosts_its_corpora_after_the_rules():
+    found = run("legal wing")
+
+    assert found.scopes == (ScopeSignal(scope="legal", alias="legal"),)
+    law = found.corpus_scores[1]
+    assert (law.corpus, law.score) == ("law", 0.25)
+    assert [fired.rule for fired in law.fired] == ["no-law", "scope:legal"]
+    assert law.excluded, "a boost never outweighs an exclude"
 
 
 def test_nothing_to_say_about_corpora_is_no_row():
@@ -84,9 +120,12 @@ def test_a_hyde_vector_changes_the_classification():
     assert run("acme 2024 earnings", hyde_vector=vector) != run("acme 2024 earnings")
 
 
-def test_expansion_terms_fire_no_rule():
-    """A guessed term must never exclude a corpus."""
-    assert [row.corpus for row in run("lift", expansion_terms=("wing",)).corpus_scores] == ["aero"]
+def test_expansion_terms_fire_no_rule_and_ask_for_nothing():
+    """A guessed term must never exclude a corpus, or have the caller asked back."""
+    guessed = run("lift", expansion_terms=("wing", "clause", "verdict", "legal"))
+
+    assert guessed.corpus_scores == (CorpusScore(corpus="aero", score=2.0),)
+    assert guessed.scopes == ()
 
 
 @pytest.mark.parametrize(

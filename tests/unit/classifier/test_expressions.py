@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from fanfuse_classifier.domain.expressions import MAX_INSTRUCTIONS, Expression, InvalidExpressionError
+from fanfuse_classifier.domain.expressions import Expression, InvalidExpressionError
 from fanfuse_classifier.domain.text import normalise
 from fanfuse_contracts import limits
 
@@ -68,9 +68,14 @@ def test_the_longest_text_takes_a_bounded_time(written):
     assert time.perf_counter() - began < 2.0
 
 
-def test_the_bound_is_above_what_people_write():
-    date_after_word = r"(?i)\b(?:refund|chargeback|return)s?\b.{0,40}\b(?:policy|rules?)\b"
-
-    assert MAX_INSTRUCTIONS == 2_000
-    for written in (date_after_word, r"\pL+", r".{0,200}x", r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"):
-        assert Expression(written)
+@pytest.mark.parametrize(
+    "written",
+    [
+        r"(?i)\b(?:refund|chargeback|return)s?\b.{0,40}\b(?:policy|rules?)\b",
+        r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}",
+        r"\pL+",
+        r".{0,200}x",
+    ],
+)
+def test_the_bound_is_above_what_people_write(written):
+    assert not Expression(written).matches("???")

@@ -6,15 +6,15 @@ from fanfuse_classifier.domain.rules import InvalidRuleError
 from fanfuse_classifier.domain.scopes import Scopes
 from fanfuse_classifier.domain.terms import read_terms
 from fanfuse_contracts.classification import Effect, FiredRule, ScopeSignal
-from fanfuse_contracts.config import Scope
+from fanfuse_contracts.config import Scope, ScopeKind
 from fanfuse_contracts.corpus import CorpusCard
 
-HR = Scope(name="hr", kind="domain", aliases=("HR", "human resources", "人事"), boost=0.5)
-TICKETS = Scope(name="tickets", kind="content", aliases=("ticket", "incident report"))
+HR = Scope(name="hr", kind=ScopeKind.DOMAIN, aliases=("HR", "human resources", "人事"), boost=0.5)
+TICKETS = Scope(name="tickets", kind=ScopeKind.CONTENT, aliases=("ticket", "incident report"))
 SCOPES = Scopes((HR, TICKETS))
 CARDS = (
-    CorpusCard(tenant="t", corpus="handbook", scopes={"hr"}),
-    CorpusCard(tenant="t", corpus="jira", scopes={"tickets", "hr"}),
+    CorpusCard(tenant="t", corpus="handbook", scopes=frozenset({"hr"})),
+    CorpusCard(tenant="t", corpus="jira", scopes=frozenset({"tickets", "hr"})),
     CorpusCard(tenant="t", corpus="web"),
 )
 
@@ -56,7 +56,7 @@ def test_no_scopes_find_nothing():
 
 def test_an_alias_without_a_word_is_refused_by_name():
     with pytest.raises(InvalidRuleError, match=r"scope 'hr': alias '\?\?' holds no letter or digit"):
-        Scopes([Scope(name="hr", kind="domain", aliases=("HR", "??"))])
+        Scopes([Scope(name="hr", kind=ScopeKind.DOMAIN, aliases=("HR", "??"))])
 
 
 def test_a_signal_says_which_words_named_it():
