@@ -6,6 +6,7 @@ never as a deadline.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from fanfuse_contracts.classification import QueryClassified
 from fanfuse_contracts.corpus import ALL_CORPORA
@@ -42,23 +43,38 @@ def _lane(search: Search, event: QueryClassified, names: dict[str, None], digest
     )
 
 
-def build_command(lane: Lane, found: LaneInput, event: QueryClassified) -> RetrieveCommand:
-    """What the lane's worker is told."""
-    return RetrieveCommand(
+def build_commands(
+    lanes: Sequence[Lane], searches: Sequence[Search], event: QueryClassified
+) -> tuple[RetrieveCommand, ...]:
+    """What the workers are told: one command per lane, in the same order."""
+    if not lanes:
+        return ()
+    every = RetrieveCommand(
         tenant=event.tenant,
         query_id=event.query_id,
-        lane=lane.name,
-        corpus=lane.corpus,
-        corpora=lane.corpora,
-        kind=lane.kind,
-        backend=lane.backend,
-        text=found.text,
-        identifiers=found.identifiers,
-        vector=found.vector,
-        seeds=found.seeds,
-        window=lane.window,
+        window=event.query.window,
         filter=event.query.filter,
-        filter_digest=lane.filter_digest,
         submitted_ns=event.submitted_ns,
         budget_ms=event.query.budget_ms,
+        **_own(lanes[0], searches[0].lead.input),
     )
+    # All values are those of validated models: it is enough that the first command is checked as a whole.
+    return tuple(
+        every.model_copy(update=_own(lane, search.lead.input)) for lane, search in zip(lanes, searches, strict=True)
+    )
+
+
+def _own(lane: Lane, found: LaneInput) -> dict[str, Any]:
+    """Where the commands of a plan differ."""
+    return {
+        "lane": lane.name,
+        "corpus": lane.corpus,
+        "corpora": lane.corpora,
+        "kind": lane.kind,
+        "backend": lane.backend,
+        "text": found.text,
+        "identifiers": found.identifiers,
+        "vector": found.vector,
+        "seeds": found.seeds,
+        "filter_digest": lane.filter_digest,
+    }

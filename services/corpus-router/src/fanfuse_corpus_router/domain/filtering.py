@@ -38,8 +38,10 @@ _VALUES: Final = MappingProxyType(
 
 def filter_problem(card: CorpusCard, wiring: Wiring, conditions: Sequence[Leaf]) -> str | None:
     """None if `wiring` enforces every leaf of the filter on this corpus, else why not."""
-    problems = (_leaf_problem(card, wiring, leaf) for leaf in conditions)
-    return next((problem for problem in problems if problem is not None), None)
+    for leaf in conditions:
+        if (problem := _leaf_problem(card, wiring, leaf)) is not None:
+            return problem
+    return None
 
 
 def fixed_fields(condition: Filter | None) -> frozenset[str]:

@@ -6,6 +6,7 @@ or skipped with its reason. No lane is ever ready that cannot enforce the whole 
 
 from collections.abc import Container
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from fanfuse_contracts.classification import QueryClassified
 from fanfuse_contracts.corpus import CorpusCard, EmbedderSpec, Wiring
@@ -26,8 +27,7 @@ LaneKey = tuple[str, Kind, str]
 """Corpus, kind and backend."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadyLane:
+class ReadyLane(NamedTuple):
     """A wired lane that can be searched. Its weight is `backend_weight` × `corpus_weight`."""
 
     corpus: str

@@ -18,7 +18,7 @@ from fanfuse_contracts.plan import Clarification, Plan, Rejection, RetrieveComma
 from fanfuse_corpus_router.domain import rejections
 from fanfuse_corpus_router.domain.candidates import asked_of
 from fanfuse_corpus_router.domain.clarify import clarification
-from fanfuse_corpus_router.domain.commands import build_command, build_lanes
+from fanfuse_corpus_router.domain.commands import build_commands, build_lanes
 from fanfuse_corpus_router.domain.confirm import refusal, unconfirmed, with_fallbacks
 from fanfuse_corpus_router.domain.decisions import carried_out, describe
 from fanfuse_corpus_router.domain.facts import BackendFacts
@@ -68,8 +68,7 @@ def plan_query(
         decisions=tuple(describe(corpus, selection.shape, shape_reason) for corpus in corpora),
         unconfirmed=missing,
     )
-    commands = tuple(build_command(lane, one.lead.input, event) for lane, one in zip(lanes, searches, strict=True))
-    return PlannedQuery(plan, commands)
+    return PlannedQuery(plan, build_commands(lanes, searches, event))
 
 
 def plan_in_time(

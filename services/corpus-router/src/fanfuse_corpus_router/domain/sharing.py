@@ -5,16 +5,15 @@ corpora that were ready by themselves, so each of them can enforce the filter an
 """
 
 import math
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence, Set
+from typing import NamedTuple
 
 from fanfuse_contracts import limits
 from fanfuse_contracts.enums import Kind
 from fanfuse_corpus_router.domain.lanes import ReadyLane
 
 
-@dataclass(frozen=True, slots=True)
-class Search:
+class Search(NamedTuple):
     """One lane of a plan. All members agree in kind, backend, pool and input; more than one make a shared lane."""
 
     members: tuple[ReadyLane, ...]
@@ -65,7 +64,7 @@ def _identity(lane: ReadyLane) -> object:
     return wiring.kind, wiring.backend, wiring.pool, embedder
 
 
-def heaviest(searches: Sequence[Search], first: Collection[str]) -> tuple[tuple[Search, ...], tuple[Search, ...]]:
+def heaviest(searches: Sequence[Search], first: Set[str]) -> tuple[tuple[Search, ...], tuple[Search, ...]]:
     """Those that fit into a plan, and the rest; both in order.
 
     The corpora in `first` must answer, so theirs are kept before any other; then the heaviest, of equal ones the
@@ -81,5 +80,5 @@ def heaviest(searches: Sequence[Search], first: Collection[str]) -> tuple[tuple[
     )
 
 
-def _standing(search: Search, first: Collection[str], position: int) -> tuple[bool, float, int]:
-    return not any(corpus in first for corpus in search.corpora), -search.weight, position
+def _standing(search: Search, first: Set[str], position: int) -> tuple[bool, float, int]:
+    return first.isdisjoint(search.corpora), -search.weight, position
