@@ -21,11 +21,21 @@ BIAS: Final = MappingProxyType(
 )
 
 
+# Looking a member of an enum up costs more than the rest of the arithmetic below.
+_VECTOR, _KEYWORD, _GRAPH = Kind.VECTOR, Kind.KEYWORD, Kind.GRAPH
+
+
+def _of(weights: Weights, kind: Kind) -> float:
+    if kind is _VECTOR:
+        return weights.vector
+    return weights.keyword if kind is _KEYWORD else weights.graph
+
+
 def biased_weight(shape: Shape, wiring: Wiring, fixed: Weights | None = None) -> float:
     """The wiring's weight × the shape's bias, or the `fixed` weight of its kind; 0 switches the lane off."""
     if fixed is not None:
-        return fixed.of(wiring.kind) + 0.0  # -0.0 becomes 0.0
-    return min(wiring.weight * BIAS[shape].of(wiring.kind), MAX_WEIGHT) + 0.0
+        return _of(fixed, wiring.kind) + 0.0  # -0.0 becomes 0.0
+    return min(wiring.weight * _of(BIAS[shape], wiring.kind), MAX_WEIGHT) + 0.0
 
 
 def kind_weights(shape: Shape, wirings: tuple[Wiring, ...], fixed: Weights | None = None) -> Weights:
@@ -35,9 +45,11 @@ def kind_weights(shape: Shape, wirings: tuple[Wiring, ...], fixed: Weights | Non
     """
     if fixed is not None:
         return fixed
+    bias = BIAS[shape]
+    vector, keyword, graph = (_strongest(wirings, kind, _of(bias, kind)) for kind in (_VECTOR, _KEYWORD, _GRAPH))
+    return Weights(vector=vector, keyword=keyword, graph=graph)
 
-    def of(kind: Kind) -> float:
-        wired = [biased_weight(shape, wiring) for wiring in wirings if wiring.kind is kind]
-        return max(wired, default=BIAS[shape].of(kind))
 
-    return Weights(vector=of(Kind.VECTOR), keyword=of(Kind.KEYWORD), graph=of(Kind.GRAPH))
+def _strongest(wirings: tuple[Wiring, ...], kind: Kind, bias: float) -> float:
+    factor = max((wiring.weight for wiring in wirings if wiring.kind is kind), default=1.0)
+    return min(factor * bias, MAX_WEIGHT) + 0.0

@@ -16,34 +16,19 @@ from fanfuse_contracts.corpus import CorpusCard
 
 
 class Candidate(NamedTuple):
-    """One visible corpus, with the classifier's row for it; most corpora of a tenant have none."""
+    """One visible corpus, with what the classifier says of it; of most corpora of a tenant it says nothing."""
 
     card: CorpusCard
     score: float
     probability: float
-    row: CorpusScore | None = None
     asked: tuple[AskedCapability, ...] = ()
     """What the query asks of it."""
-
-    @property
-    def boosts(self) -> tuple[str, ...]:
-        """Rules and scopes that speak for it, sorted."""
-        return self._fired(Effect.BOOST)
-
-    @property
-    def excludes(self) -> tuple[str, ...]:
-        """Rules that exclude it, sorted."""
-        return self._fired(Effect.EXCLUDE)
-
-    @property
-    def topics(self) -> tuple[str, ...]:
-        """What is asked and its card says that it cannot confirm, sorted."""
-        return tuple(sorted(self.row.cannot_confirm)) if self.row is not None else ()
-
-    def _fired(self, effect: Effect) -> tuple[str, ...]:
-        if self.row is None or not self.row.fired:
-            return ()
-        return tuple(sorted({rule.rule for rule in self.row.fired if rule.effect is effect}))
+    boosts: tuple[str, ...] = ()
+    """Rules and scopes that speak for it, sorted."""
+    excludes: tuple[str, ...] = ()
+    """Rules that exclude it, sorted."""
+    topics: tuple[str, ...] = ()
+    """What is asked and its card says that it cannot confirm, sorted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,19 +74,35 @@ def rank_candidates(
     allowed: list[_Judged] = []
     closed: list[_Judged] = []
     for card in cards:
-        row = rows.get(card.corpus)
-        side = closed if row is not None and shut(row) else allowed
-        side.append((-row.score if row is not None else 0.0, card.corpus, card, row))
+        corpus = card.corpus
+        row = rows.get(corpus)
+        if row is None:
+            allowed.append((-0.0, corpus, card, None))
+        else:
+            (closed if shut(row) else allowed).append((-row.score, corpus, card, row))
     allowed.sort(key=_ORDER)
     closed.sort(key=_ORDER)
-    chances = softmax([-negative for negative, *_ in allowed], temperature)
+    chances = softmax([-one[0] for one in allowed], temperature)
     return Ranking(
-        tuple(
-            Candidate(card, -negative + 0.0, chance, row, asked_of(card, row, capability))
-            for (negative, _, card, row), chance in zip(allowed, chances, strict=True)
-        ),
-        tuple(Candidate(card, -negative + 0.0, 0.0, row) for negative, _, card, row in closed),
+        tuple([_candidate(one, chance, capability) for one, chance in zip(allowed, chances, strict=True)]),
+        tuple([_candidate(one, 0.0, capability) for one in closed]),
     )
+
+
+def _candidate(judged: _Judged, probability: float, capability: str | None) -> Candidate:
+    negative, _, card, row = judged
+    if row is None and capability is None:
+        return Candidate(card, 0.0, probability)
+    asked = asked_of(card, row, capability)
+    if row is None:
+        return Candidate(card, 0.0, probability, asked)
+    score = -negative + 0.0  # never -0.0
+    topics = tuple(sorted(row.cannot_confirm))
+    return Candidate(card, score, probability, asked, _fired(row, Effect.BOOST), _fired(row, Effect.EXCLUDE), topics)
+
+
+def _fired(row: CorpusScore, effect: Effect) -> tuple[str, ...]:
+    return tuple(sorted({rule.rule for rule in row.fired if rule.effect is effect})) if row.fired else ()
 
 
 def asked_of(card: CorpusCard, row: CorpusScore | None, capability: str | None) -> tuple[AskedCapability, ...]:

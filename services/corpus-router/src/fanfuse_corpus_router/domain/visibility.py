@@ -5,6 +5,7 @@ role or a blank principal grants nothing.
 """
 
 from collections.abc import Iterable
+from operator import attrgetter
 
 from fanfuse_contracts.corpus import CorpusCard
 from fanfuse_contracts.query import Principal
@@ -21,5 +22,5 @@ def may_read(card: CorpusCard, principal: Principal | None) -> bool:
 
 def visible_corpora(cards: Iterable[CorpusCard], tenant: str, principal: Principal | None) -> tuple[CorpusCard, ...]:
     """The cards of `tenant` that `principal` may read, sorted by corpus id."""
-    mine = (card for card in cards if card.tenant == tenant and may_read(card, principal))
-    return tuple(sorted(mine, key=lambda card: card.corpus))
+    mine = [card for card in cards if card.tenant == tenant and (card.public or may_read(card, principal))]
+    return tuple(sorted(mine, key=attrgetter("corpus")))
