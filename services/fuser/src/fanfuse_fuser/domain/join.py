@@ -158,8 +158,7 @@ class Join:
         source = (reply.tenant, reply.query_id, reply.corpus, reply.kind, reply.backend)
         if source != (self._tenant, self._query_id, lane.corpus, lane.kind, lane.backend):
             return Verdict.WRONG_SOURCE
-        sources = self._sources[lane.name]
-        if not all(hit.corpus in sources for hit in reply.hits):
+        if not {hit.corpus for hit in reply.hits} <= self._sources[lane.name]:
             return Verdict.WRONG_SOURCE
         if reply.outcome not in _REPLIED:
             return Verdict.UNDECODABLE
