@@ -20,12 +20,13 @@ class StatedOtherwiseError(RegistryError):
 
 
 def with_index(stated: CorpusCard, known: CorpusCard | None) -> CorpusCard:
-    """The file's card with the index of the registered one. Raises `StatedOtherwiseError`."""
+    """The file's card with the index of the registered one, if it has any. Raises `StatedOtherwiseError`."""
     if known is None:
         return stated
     kept = {name: getattr(known, name) for name in INDEX_OWNED}
-    kept["embedder"] = _embedder(stated, known)
-    kept["fields"] = merge_fields(stated.corpus, stated.fields, known.fields)
+    if known.generation is not None:
+        kept["embedder"] = _embedder(stated, known)
+        kept["fields"] = merge_fields(stated.corpus, stated.fields, known.fields)
     return stated.model_copy(update=kept)
 
 
@@ -36,7 +37,7 @@ def merge_fields(corpus: str, stated: Mapping[str, FieldType], found: Mapping[st
         if holds is not wanted and (wanted, holds) not in _HOLDS:
             raise StatedOtherwiseError(
                 f"field {name!r} of corpus {corpus} is stated as {wanted.value}, and its text holds {holds.value}: "
-                "correct the file, or the text and index it again"
+                "correct the file, or the text, and index it again with this file"
             )
     return {**found, **stated}
 
@@ -48,11 +49,11 @@ def changed_fields(old: CorpusCard, new: CorpusCard) -> tuple[str, ...]:
 
 def _embedder(stated: CorpusCard, known: CorpusCard) -> EmbedderSpec | None:
     wanted, used = stated.embedder, known.embedder
-    if wanted is None or used is None or known.generation is None or _space(wanted) == _space(used):
+    if wanted is None or used is None or _space(wanted) == _space(used):
         return wanted or used
     raise StatedOtherwiseError(
         f"corpus {stated.corpus} is indexed with {used.model} ({used.dimensions} dimensions), and the file states "
-        f"{wanted.model} ({wanted.dimensions}): state what it is indexed with, or delete the corpus and index it anew"
+        f"{wanted.model} ({wanted.dimensions}): state what it is indexed with, or index it again with this file"
     )
 
 

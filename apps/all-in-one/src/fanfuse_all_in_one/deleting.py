@@ -11,12 +11,13 @@ from typing import Final
 
 from fanfuse_all_in_one.failures import UnknownChunkError, UnknownCorpusError
 from fanfuse_all_in_one.indexing import Progress, rebuild_corpus
-from fanfuse_all_in_one.operating import Operator, Registered
+from fanfuse_all_in_one.operating import Operator
 from fanfuse_all_in_one.stored_answers import remove_answers, shown_ids
 from fanfuse_all_in_one.switching import settle, take_out, wait_answered
 from fanfuse_backend_workers.generations import CorpusName, read_chunks
 from fanfuse_contracts.chunks import Chunk
 from fanfuse_contracts.corpus import CorpusCard
+from fanfuse_runtime.corpus_store import Registered
 
 _NAMED: Final = 5
 

@@ -15,7 +15,7 @@ from secrets import token_hex
 from typing import Final
 
 from fanfuse_all_in_one.failures import NothingToIndexError, OperatorError
-from fanfuse_all_in_one.operating import Operator, Registered
+from fanfuse_all_in_one.operating import Operator
 from fanfuse_all_in_one.switching import switch_to
 from fanfuse_backend_workers.adapters.embedded import index_builder
 from fanfuse_backend_workers.adapters.embedders import build_embedder
@@ -32,6 +32,8 @@ from fanfuse_backend_workers.ports import Embedder, SearchError
 from fanfuse_contracts.chunks import Chunk
 from fanfuse_contracts.corpus import CorpusCard, EmbedderSpec, FieldType, Wiring
 from fanfuse_contracts.enums import Kind
+from fanfuse_runtime.card_merge import merge_fields
+from fanfuse_runtime.corpus_store import Registered, RegistryError
 
 DEFAULT_EMBEDDER: Final = EmbedderSpec(model="all-MiniLM-L6-v2", dimensions=384, languages=("en",))
 BACKEND: Final = "main"
@@ -81,11 +83,19 @@ async def index_corpus(
 ) -> Indexed:
     """Index `chunks` as the whole content of a corpus. `fields` is asked at the end of `chunks`.
 
-    Raises an `OperatorError`: nothing was changed, but for a `NotAppliedError`.
+    What the operators' file states of the corpus is kept. Raises an `OperatorError`: nothing was changed, but for a
+    `NotAppliedError`.
     """
     before = await operator.card(wish.tenant, wish.corpus)
-    built = await in_thread(lambda stop: _build(data_dir, wish.name, _checked(chunks), _stoppable(progress, stop)))
-    card = _card(wish, before, built, fields())
+    wanted = _wanted(wish, before.card, operator.stated(wish.tenant, wish.corpus))
+    operator.refuse_unwritable(wanted.card)
+    sound = _checked(chunks, wanted, fields)
+    built = await in_thread(
+        lambda stop: _build(data_dir, wish.name, sound, wanted.embedder, _stoppable(progress, stop))
+    )
+    card = wanted.card.model_copy(
+        update={"embedder": wanted.embedder, "fields": wanted.with_fields(fields()), **_pointer(built)}
+    )
     removed = await switch_to(operator, data_dir, card, before)
     return Indexed(card, built.blank, removed)
 
@@ -96,16 +106,19 @@ async def rebuild_corpus(
     """The same corpus with these chunks only; their vectors are kept."""
     assert before.card is not None
     name = CorpusName(before.card.tenant, before.card.corpus)
-    built = await in_thread(lambda stop: _build(data_dir, name, chunks, _stoppable(progress, stop)))
+    embedder = before.card.embedder or DEFAULT_EMBEDDER
+    built = await in_thread(lambda stop: _build(data_dir, name, chunks, embedder, _stoppable(progress, stop)))
     card = before.card.model_copy(update=_pointer(built))
     return Indexed(card, built.blank, await switch_to(operator, data_dir, card, before))
 
 
 @contextmanager
-def cached_embedder(data_dir: Path) -> Iterator[Embedder]:
-    """The default embedder, with the vectors of earlier runs. Blocking."""
-    embedder = build_embedder(DEFAULT_EMBEDDER)
-    assert embedder is not None
+def cached_embedder(data_dir: Path, spec: EmbedderSpec) -> Iterator[Embedder | None]:
+    """An embedder with the vectors of earlier runs; None where every chunk must bring its vector. Blocking."""
+    embedder = build_embedder(spec)
+    if embedder is None:
+        yield None
+        return
     with closing(EmbeddingCache(data_dir / CACHE_FILE)) as cache:
         yield CachedEmbedder(embedder, cache)
 
@@ -120,7 +133,7 @@ async def in_thread(work: Callable[[threading.Event], BuiltGeneration]) -> Built
         stop.set()
         await asyncio.gather(running, return_exceptions=True)
         raise
-    except (DuplicateChunkError, GenerationError, SearchError) as error:
+    except (DuplicateChunkError, GenerationError, RegistryError, SearchError) as error:
         raise OperatorError(str(error)) from error
 
 
@@ -137,47 +150,76 @@ def _stoppable(progress: Progress, stop: threading.Event) -> Progress:
     return told
 
 
-def _build(data_dir: Path, name: CorpusName, chunks: Iterable[Chunk], progress: Progress) -> BuiltGeneration:
+def _build(
+    data_dir: Path, name: CorpusName, chunks: Iterable[Chunk], spec: EmbedderSpec, progress: Progress
+) -> BuiltGeneration:
     builders = [index_builder(kind) for kind in Kind]
     generation = generation_id(datetime.now(UTC), token_hex(2))
-    with cached_embedder(data_dir) as embedder:
+    with cached_embedder(data_dir, spec) as embedder:
         return build_generation(data_dir, name, generation, chunks, builders, embedder, progress)
 
 
-def _checked(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
-    """The chunks; raises where there are none, or a vector does not fit the embedder of this installation."""
-    empty = True
-    for chunk in chunks:
-        empty = False
-        if chunk.vector is not None and len(chunk.vector) != DEFAULT_EMBEDDER.dimensions:
-            raise GenerationError(
-                f"the vector of {chunk.chunk_id!r} has {len(chunk.vector)} numbers: "
-                f"{DEFAULT_EMBEDDER.model} makes {DEFAULT_EMBEDDER.dimensions}"
-            )
-        yield chunk
-    if empty:
-        raise NothingToIndexError("there is no text to index: is the path right? An existing corpus stays as it is")
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """The card before anything is built, what its text is embedded with, and the fields that are stated."""
+
+    card: CorpusCard
+    embedder: EmbedderSpec
+    stated_fields: Mapping[str, FieldType]
+
+    def with_fields(self, found: Mapping[str, FieldType]) -> dict[str, FieldType]:
+        """Those that are stated and those found; raises `StatedOtherwiseError`."""
+        return merge_fields(self.card.corpus, self.stated_fields, found)
 
 
-def _card(wish: Wish, before: Registered, built: BuiltGeneration, fields: Mapping[str, FieldType]) -> CorpusCard:
-    old = before.card or CorpusCard(tenant=wish.tenant, corpus=wish.corpus)
-    stated = {
+def _wanted(wish: Wish, registered: CorpusCard | None, stated: CorpusCard | None) -> _Wanted:
+    old = registered or stated or CorpusCard(tenant=wish.tenant, corpus=wish.corpus)
+    wishes = {
         "public": wish.public,
         "readers": wish.readers,
         "display_name": wish.display_name,
         "description": wish.description,
         "term_weights": None if wish.term_weights is None else dict(wish.term_weights),
     }
-    backends = tuple(
-        Wiring(kind=kind, backend=BACKEND, pool=BACKEND, operators=index_builder(kind).operators) for kind in Kind
+    update: dict[str, object] = {name: value for name, value in wishes.items() if value is not None}
+    backends = old.backends or (() if stated else _embedded_backends())
+    card = old.model_copy(update={"backends": backends, **update})
+    # Without a file, the fields of a corpus that was never indexed are stated ones: it got them from a file.
+    fields = stated.fields if stated else {} if old.generation else old.fields
+    return _Wanted(card, (stated and stated.embedder) or old.embedder or DEFAULT_EMBEDDER, fields)
+
+
+def _embedded_backends() -> tuple[Wiring, ...]:
+    return tuple(
+        Wiring(
+            kind=kind,
+            backend=BACKEND,
+            pool=BACKEND,
+            operators=index_builder(kind).operators,
+            # One worker merges several corpora by the cosine, exactly; scores of the other kinds don't compare.
+            shared=kind is Kind.VECTOR,
+        )
+        for kind in Kind
     )
-    known = {
-        "backends": old.backends or backends,
-        "embedder": DEFAULT_EMBEDDER,
-        "fields": dict(fields),
-        **_pointer(built),
-    }
-    return old.model_copy(update=known | {name: value for name, value in stated.items() if value is not None})
+
+
+def _checked(
+    chunks: Iterable[Chunk], wanted: _Wanted, fields: Callable[[], Mapping[str, FieldType]]
+) -> Iterator[Chunk]:
+    """The chunks; raises where there are none, or one does not fit what is stated of the corpus."""
+    empty = True
+    spec = wanted.embedder
+    for chunk in chunks:
+        empty = False
+        if chunk.vector is not None and len(chunk.vector) != spec.dimensions:
+            raise GenerationError(
+                f"the vector of {chunk.chunk_id!r} has {len(chunk.vector)} numbers: "
+                f"{spec.model} makes {spec.dimensions}"
+            )
+        yield chunk
+    if empty:
+        raise NothingToIndexError("there is no text to index: is the path right? An existing corpus stays as it is")
+    wanted.with_fields(fields())
 
 
 def _pointer(built: BuiltGeneration) -> dict[str, object]:

@@ -6,44 +6,40 @@ Writes are compare-and-set, so two commands never overwrite each other in silenc
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from secrets import token_hex
 from typing import Final, TypeVar
 
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
-from nats.js.errors import APIError, KeyNotFoundError, KeyWrongLastSequenceError, NoKeysError
+from nats.js.errors import NoKeysError
 from nats.js.kv import KeyValue
 from pydantic import ValidationError
 
 from fanfuse_all_in_one.databus import BusUnavailableError
-from fanfuse_all_in_one.failures import ConflictError
+from fanfuse_all_in_one.failures import ConflictError, OperatorError
 from fanfuse_contracts import limits, streams
 from fanfuse_contracts.base import Model
+from fanfuse_contracts.config import FanfuseConfig
 from fanfuse_contracts.corpus import CorpusCard
 from fanfuse_contracts.health import BackendState, Heartbeat
 from fanfuse_runtime.bus import Bus
 from fanfuse_runtime.clock import BrokerClock
+from fanfuse_runtime.corpus_store import ConflictError as StoreConflictError
+from fanfuse_runtime.corpus_store import CorpusStore, Registered, RegistryError
 from fanfuse_runtime.pools import PoolsView
 from fanfuse_runtime.setup import TRANSIENT, ensure_topology
+from fanfuse_runtime.stores import build_store
 
 M = TypeVar("M", bound=Model)
 
 _CONNECT_TIMEOUT_S: Final = 5.0
 _POLL_S: Final = 0.02
-_WRONG_LAST_SEQUENCE: Final = frozenset({10071, 10164})
 _HEARD_ALL_S: Final = limits.HEARTBEAT_EVERY_S + 0.3
 """After this long every live instance has been heard once."""
-
-
-@dataclass(frozen=True, slots=True)
-class Registered:
-    """A card as it stands in the registry. `revision` 0: the key has never been written, or was deleted."""
-
-    card: CorpusCard | None
-    revision: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +65,19 @@ class StreamLoad:
 class Operator:
     """What an operator's command does on the bus."""
 
-    def __init__(self, bus: Bus, corpora: KeyValue, backends: KeyValue, *, alone: bool) -> None:
+    def __init__(
+        self,
+        bus: Bus,
+        corpora: CorpusStore,
+        backends: KeyValue,
+        config: FanfuseConfig,
+        data_dir: Path,
+        *,
+        alone: bool,
+    ) -> None:
         self.bus = bus
+        self.config = config
+        self.data_dir = data_dir
         self._alone = alone
         self._corpora = corpora
         self._backends = backends
@@ -86,40 +93,38 @@ class Operator:
 
     async def card(self, tenant: str, corpus: str) -> Registered:
         """The card of a corpus, with the revision a write must name."""
-        try:
-            entry = await self._corpora.get(streams.corpus_key(tenant, corpus))
-        except KeyNotFoundError as error:
-            deleted = error.entry.revision if error.entry is not None else None
-            return Registered(None, deleted or 0)
-        return Registered(CorpusCard.from_stored(entry.value or b""), entry.revision or 0)
+        with _plainly():
+            return await self._corpora.read(tenant, corpus)
 
     async def put_card(self, card: CorpusCard, over: int) -> int:
-        """Write a card over a known revision; returns the new one. Raises `ConflictError`."""
-        key = streams.corpus_key(card.tenant, card.corpus)
-        try:
-            return await self._corpora.update(key, card.to_json(), last=over)
-        except KeyWrongLastSequenceError as error:
-            raise ConflictError(
-                f"another command changed corpus {card.corpus} of tenant {card.tenant} meanwhile: "
-                "nothing was changed, run again"
-            ) from error
+        """Write a card over a known revision; returns the new one. Raises `ConflictError`, `OperatorError`."""
+        with _plainly():
+            return await self._corpora.put(card, over)
 
     async def delete_card(self, tenant: str, corpus: str, over: int) -> int:
         """Take a corpus out of the registry; returns the revision from which on it is gone."""
-        try:
-            await self._corpora.delete(streams.corpus_key(tenant, corpus), last=over)
-        except APIError as error:
-            if error.err_code not in _WRONG_LAST_SEQUENCE:
-                raise
-            raise ConflictError(
-                f"another command changed corpus {corpus} of tenant {tenant} meanwhile: nothing was changed, run again"
-            ) from error
-        return (await self._corpora.status()).stream_info.state.last_seq
+        with _plainly():
+            return await self._corpora.delete(tenant, corpus, over)
+
+    async def registered(self) -> tuple[Registered, ...]:
+        """Every corpus of every tenant with its revision, by tenant and id."""
+        with _plainly():
+            return await self._corpora.read_all()
 
     async def cards(self) -> list[CorpusCard]:
         """Every corpus of every tenant, by tenant and id."""
-        entries = [await self._corpora.get(key) for key in sorted(await _keys(self._corpora))]
-        return _readable(CorpusCard, entries)
+        return [found.card for found in await self.registered() if found.card is not None]
+
+    def stated(self, tenant: str, corpus: str) -> CorpusCard | None:
+        """What the operators' file says of a corpus; None if nothing, or if there is no file."""
+        cards = self.config.cards()
+        return next((card for card in cards if (card.tenant, card.corpus) == (tenant, corpus)), None)
+
+    def refuse_unwritable(self, card: CorpusCard) -> None:
+        """Raise `OperatorError` if the registry would not take such a card, whatever its revision."""
+        objection = self._corpora.objection(card)
+        if objection is not None:
+            raise OperatorError(objection)
 
     async def backend_states(self) -> list[BackendState]:
         """Every backend that ever had trouble."""
@@ -171,6 +176,17 @@ class Operator:
             await asyncio.sleep(_POLL_S)
 
 
+@contextmanager
+def _plainly() -> Iterator[None]:
+    """Errors of the registry as those of an operator's command."""
+    try:
+        yield
+    except StoreConflictError as error:
+        raise ConflictError(str(error)) from error
+    except RegistryError as error:
+        raise OperatorError(str(error)) from error
+
+
 async def _keys(bucket: KeyValue) -> list[str]:
     try:
         return await bucket.keys()
@@ -179,11 +195,36 @@ async def _keys(bucket: KeyValue) -> list[str]:
 
 
 @asynccontextmanager
-async def operator_on(url: str, *, alone: bool = False) -> AsyncIterator[Operator]:
-    """Connect to the bus, make sure its streams exist, and listen. Raises `BusUnavailableError`.
+async def operator_on(
+    url: str,
+    *,
+    alone: bool = False,
+    config: FanfuseConfig | None = None,
+    data_dir: Path = Path(".fanfuse"),
+) -> AsyncIterator[Operator]:
+    """Connect to the bus, make sure its streams exist, and listen. Raises `BusUnavailableError`, `OperatorError`.
 
-    `alone`: the bus is this command's own, so there is no instance to wait for.
+    `alone`: the bus is this command's own, so there is no instance to wait for. `config`: the file that the services
+    run with, which says where the registry is; None: in the bus. `data_dir`: where `registry.store: memory` keeps what
+    `index` makes.
     """
+    stated = config or FanfuseConfig()
+    bus = await _bus_at(url)
+    try:
+        with _plainly():
+            store = build_store(stated, bus, data_dir)
+        try:
+            backends = await bus.js.key_value(streams.BACKEND_STATE.name)
+            operator = Operator(bus, store, backends, stated, data_dir, alone=alone)
+            await operator.start()
+            yield operator
+        finally:
+            await store.stop()
+    finally:
+        await bus.nc.close()
+
+
+async def _bus_at(url: str) -> Bus:
     problems: list[str] = []
     client = Client()
     try:
@@ -194,14 +235,7 @@ async def operator_on(url: str, *, alone: bool = False) -> AsyncIterator[Operato
         await client.close()
         why = problems[-1] if problems else str(error) or "no answer"
         raise BusUnavailableError(f"no bus at {url}: {why}; start one with `fanfuse up`, or correct the URL") from error
-    try:
-        corpora = await bus.js.key_value(streams.CORPORA.name)
-        backends = await bus.js.key_value(streams.BACKEND_STATE.name)
-        operator = Operator(bus, corpora, backends, alone=alone)
-        await operator.start()
-        yield operator
-    finally:
-        await client.close()
+    return bus
 
 
 async def _connect(client: Client, url: str, on_problem: Callable[[str], None]) -> None:

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Final
 
 from fanfuse_all_in_one.failures import ConflictError, NotAppliedError
-from fanfuse_all_in_one.operating import Operator, Registered
+from fanfuse_all_in_one.operating import Operator
 from fanfuse_backend_workers.generations import CorpusName, GenerationError, remove_unused
 from fanfuse_contracts import limits
 from fanfuse_contracts.corpus import CorpusCard
+from fanfuse_runtime.corpus_store import Registered
 
 APPLY_TIMEOUT_S: Final = 15.0
 _DRAIN_TIMEOUT_S: Final = limits.MAX_BUDGET_MS / 1e3 + 5.0
@@ -43,6 +44,8 @@ async def settle(operator: Operator, data_dir: Path, card: CorpusCard, registere
 
 
 def _clean(data_dir: Path, name: CorpusName, live: CorpusCard | None) -> tuple[str, ...]:
+    if not data_dir.joinpath(*name).is_dir():
+        return ()  # indexed on another machine
     keep = [live.generation] if live is not None and live.generation else []
     try:
         return remove_unused(data_dir, name, keep)
