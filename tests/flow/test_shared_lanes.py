@@ -127,7 +127,7 @@ async def test_the_answer_names_the_lane_s_corpora_and_each_hit_has_its_own_text
 
 
 async def test_a_filter_holds_in_every_corpus_of_the_lane(shared: Shared) -> None:
-    """TEN-01: the reply attests it for all of them; a lane that applied less would not be fused."""
+    """The reply attests it for all of them; a lane that applied less would not be fused."""
     found = await shared.vector_hits("filtered", filter=Leaf(field="topic", op=Op.EQ, value="network"))
     assert {(hit.corpus, hit.chunk_id) for hit in found} == {(c, i) for c in MARKS for i in ("asyncio", "socket")}
 

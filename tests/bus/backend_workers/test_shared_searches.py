@@ -64,7 +64,7 @@ async def test_a_corpus_that_is_not_here_fails_the_lane_by_name(workers, caller,
 
 
 async def test_another_tenants_corpora_are_not_here(workers, caller, world) -> None:
-    """TEN-01 in the worker: the tenant is the subject's, for every corpus of the lane."""
+    """The tenant is the subject's, for every corpus of the lane."""
     kind, _ = failure(await caller.ask("q1", tenant="globex", **SHARED))
     assert kind is FailureKind.NOT_FOUND
     assert not world.searches

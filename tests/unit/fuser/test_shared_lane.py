@@ -75,7 +75,7 @@ def test_a_shared_list_is_worth_what_its_parts_are_worth_with_the_same_ranks():
 
 @pytest.mark.parametrize("corpus", ["hr", ALL_CORPORA, None])
 def test_a_hit_of_a_corpus_that_the_plan_does_not_name_spoils_the_reply(corpus):
-    """TEN-01 at the fuser: never another corpus's text, whatever the worker says."""
+    """Never another corpus's text, whatever the worker says."""
     join = Join(planned([VECTOR, *KEYWORDS]))
     stray = LaneHit(chunk_id="x", rank=4, score=0.1, content_hash="h", corpus=corpus)
     assert join.offer(reply(VECTOR, (*FOUND, stray)), 1.0) is Verdict.WRONG_SOURCE
