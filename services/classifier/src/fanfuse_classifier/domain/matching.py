@@ -12,17 +12,17 @@ from fanfuse_classifier.domain.terms import Pattern, Terms, read_pattern
 
 T = TypeVar("T")
 
-Filed = Sequence[tuple[str, T]]
-"""Padded patterns filed under one anchor, each with what it speaks for."""
+Filed = Sequence[tuple[Pattern, T]]
+"""The terms filed under one anchor, each with what it speaks for."""
 
 
 def file_terms(terms: Iterable[tuple[str, T]]) -> Mapping[str, Filed[T]]:
     """The terms by anchor, each under its rarest one; a term without a word is left out."""
     patterns = [(pattern, owner) for term, owner in terms if (pattern := read_pattern(term)) is not None]
     counts = Counter(anchor for pattern, _ in patterns for anchor in pattern.anchors)
-    filed: dict[str, list[tuple[str, T]]] = {}
+    filed: dict[str, list[tuple[Pattern, T]]] = {}
     for pattern, owner in patterns:
-        filed.setdefault(_rarest(pattern, counts), []).append((pattern.padded, owner))
+        filed.setdefault(_rarest(pattern, counts), []).append((pattern, owner))
     return filed
 
 
@@ -32,7 +32,7 @@ def _rarest(pattern: Pattern, counts: Mapping[str, int]) -> str:
 
 def spoken_for(filed: Filed[T], terms: Terms) -> Iterator[T]:
     """Whatever the terms speak for that are in the text."""
-    return (owner for padded, owner in filed if padded in terms.padded)
+    return (owner for pattern, owner in filed if pattern.is_in(terms))
 
 
 class TermIndex(Generic[T]):

@@ -49,8 +49,12 @@ class Pattern:
 
     padded: str
     """Stands in `Terms.padded` wherever the term is in the text: it has a blank where a word must end."""
-    anchors: tuple[str, ...]
-    """Each is among `Terms.anchors` wherever the term is in the text; never empty."""
+    anchors: frozenset[str]
+    """All are among `Terms.anchors` wherever the term is in the text; never empty."""
+
+    def is_in(self, terms: Terms) -> bool:
+        """True if the term is in the text."""
+        return self.anchors <= terms.anchors and self.padded in terms.padded
 
 
 def read_terms(text: str) -> Terms:
@@ -68,7 +72,7 @@ def read_pattern(term: str) -> Pattern | None:
     open_right = not words[-1].spaced or _ENDS_IN_HANGUL.search(words[-1].folded) is not None
     whole = [word.folded for word in words[open_left : len(words) - open_right]]
     padded = f"{'' if open_left else ' '}{_joined(words)}{'' if open_right else ' '}"
-    return Pattern(padded, tuple(whole or _pieces_of_open_word(words[-1].folded)))
+    return Pattern(padded, frozenset(whole or _pieces_of_open_word(words[-1].folded)))
 
 
 def _pieces_of_open_word(word: str) -> list[str]:
