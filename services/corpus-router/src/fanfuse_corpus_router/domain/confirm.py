@@ -20,7 +20,10 @@ Standby = Callable[[CorpusCard, WiredCorpus], WiredCorpus]
 def with_fallbacks(
     corpora: Sequence[WiredCorpus], standby: Mapping[str, CorpusCard], wire: Standby
 ) -> tuple[WiredCorpus, ...]:
-    """Put behind each corpus that is down the first of its fallbacks that is ready. Theirs are not followed."""
+    """Put behind each corpus that is down the first of its fallbacks that is ready; theirs are not followed.
+
+    A stand-in is searched in place of a corpus that was selected, so it counts neither for `max_corpora` nor `max_cost`.
+    """
     searched = {corpus.card.corpus for corpus in corpora}
     rows: list[WiredCorpus] = []
     for corpus in corpora:
