@@ -22,7 +22,7 @@ def with_fallbacks(
 ) -> tuple[WiredCorpus, ...]:
     """Put behind each corpus that is down the first of its fallbacks that is ready; theirs are not followed.
 
-    A stand-in is searched in place of a corpus that was selected, so it counts neither for `max_corpora` nor `max_cost`.
+    One is searched in place of a corpus that was selected: it counts neither for `max_corpora` nor for `max_cost`.
     """
     searched = {corpus.card.corpus for corpus in corpora}
     rows: list[WiredCorpus] = []
