@@ -81,6 +81,18 @@ def test_scopes_that_nobody_has_and_that_nobody_knows():
     ]
 
 
+def test_a_word_that_names_two_scopes_of_one_kind():
+    def scopes(kind: str):
+        money = {"name": "money", "kind": "domain", "aliases": ["cash", "Bill"]}
+        return [money, {"name": "paper", "kind": kind, "aliases": ["form", "bill"]}]
+
+    corpora = [corpus("a", scopes=["money", "paper"])]
+    assert findings(scopes=scopes("content"), corpora=corpora) == []
+    [(level, path, message)] = findings(scopes=scopes("domain"), corpora=corpora)
+    assert (level, path) == (Level.WARNING, "retrieval.routing.scopes[1].aliases[1]")
+    assert "also names 'money'" in message
+
+
 def test_an_unconstrained_corpus_must_exist_and_be_public():
     where = "retrieval.routing.unconstrained_corpus"
 

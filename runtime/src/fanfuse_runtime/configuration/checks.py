@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from fanfuse_contracts import limits
-from fanfuse_contracts.config import FanfuseConfig, RoutingConfig, Store
+from fanfuse_contracts.config import FanfuseConfig, RoutingConfig, ScopeKind, Store
 from fanfuse_contracts.corpus import CorpusCard, Wiring
 from fanfuse_contracts.enums import Kind, Strategy
 from fanfuse_contracts.registration import CorpusConfig
@@ -23,6 +23,7 @@ def check(config: FanfuseConfig) -> Iterator[Finding]:
     for part in (
         _rules,
         _unused_scopes,
+        _shared_aliases,
         _unconstrained,
         _sharing,
         _bounds,
@@ -69,6 +70,19 @@ def _unused_scopes(config: FanfuseConfig) -> Iterator[Finding]:
     for at, scope in enumerate(config.retrieval.routing.scopes):
         if scope.name not in used:
             yield _warning((*_ROUTING, "scopes", at, "name"), f"no card in `corpora` has the scope {scope.name!r}")
+
+
+def _shared_aliases(config: FanfuseConfig) -> Iterator[Finding]:
+    """A word may name a domain and a content type, but not two of one kind."""
+    first: dict[tuple[ScopeKind, str], str] = {}
+    for at, scope in enumerate(config.retrieval.routing.scopes):
+        for position, alias in enumerate(scope.aliases):
+            other = first.setdefault((scope.kind, alias.casefold()), scope.name)
+            if other != scope.name:
+                message = (
+                    f"{alias!r} also names {other!r}, the same kind of scope ({scope.kind.value}): both are boosted"
+                )
+                yield _warning((*_ROUTING, "scopes", at, "aliases", position), message)
 
 
 def _unconstrained(config: FanfuseConfig) -> Iterator[Finding]:
