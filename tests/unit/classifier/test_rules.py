@@ -1,5 +1,6 @@
 """Static rules: boundaries per script, linear expressions, exclusion (CLS-04, CLS-06)."""
 
+import re
 import time
 
 import pytest
@@ -67,6 +68,24 @@ def test_a_term_as_a_word_fires(text):
 )
 def test_boundaries_per_script(text, term, expected):
     assert fires(text, term) is expected
+
+
+def documented(readme):
+    """The examples in the README's table of word boundaries: term, text, whether it matches."""
+    table = readme.partition("**Word boundaries**")[2].partition("**Expressions**")[0]
+    for line in table.splitlines():
+        cells = line.strip("| ").split(" | ")
+        if len(cells) == 4:
+            for cell, expected in zip(cells[2:], (True, False), strict=True):
+                yield from ((term, text, expected) for term, text in re.findall(r"`([^`]+)`: `([^`]+)`", cell))
+
+
+def test_the_documented_boundaries_are_the_real_ones(repository):
+    """CLS-04: the table of the README, per script."""
+    examples = list(documented((repository / "services/classifier/README.md").read_text(encoding="utf-8")))
+
+    assert len(examples) > 12
+    assert [(term, text, fires(text, term)) for term, text, _ in examples] == examples
 
 
 def test_no_condition_is_always_on():
