@@ -47,6 +47,9 @@ def script_of(character: str) -> str | None:
 
 def count_scripts(text: str) -> dict[str, int]:
     """Letters per script, most frequent first, then by name."""
+    if text.isascii():
+        letters = sum(map(str.isalpha, text))
+        return {"latin": letters} if letters else {}
     counts: Counter[str] = Counter()
     for character, times in Counter(text).items():
         if (script := script_of(character)) is not None:

@@ -4,11 +4,14 @@ In: text, expansion terms, whether a HyDE vector exists. Out: a frozen `QuerySha
 input, same output; no input raises. It decides nothing about corpora or backends.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from fanfuse_classifier.domain import lexicon
+from fanfuse_classifier.domain import lexicon, questions
+from fanfuse_classifier.domain.code import opens_with_code
 from fanfuse_classifier.domain.identifiers import find_identifiers
+from fanfuse_classifier.domain.lexicon import CODE_NAMES
 from fanfuse_classifier.domain.reading import Reading, read
 from fanfuse_classifier.domain.text import normalise
 from fanfuse_classifier.domain.words import read_words
@@ -21,10 +24,15 @@ MAX_FEATURES: Final = 64
 
 _FEW_WORDS: Final = 4.0
 _SENTENCE_WORDS: Final = 5.0
+_SENTENCE_CONTENT: Final = 4.0
 _LONG: Final = 6.0
+_LONG_RUN: Final = 8.0
+_CLAUSE_UNITS: Final = 3.0
 _SENTENCE_SHARE: Final = 0.25
 _ENTITY_SHARE: Final = 0.5
+_FACT_SHARE: Final = 1 / 3
 _SENTENCE_ENDS: Final = (".", "!", "。", "।", "۔", "።", "။", "។")
+_CLAUSE_BREAKS: Final = re.compile("[,;。!]")
 
 
 class _Verdict(NamedTuple):
@@ -67,28 +75,61 @@ def _first_distinct(found: Iterable[str]) -> tuple[str, ...]:
 def _judge(reading: Reading) -> _Verdict:
     if not reading.words:
         return _Verdict(Shape.MIXED, "no_words")
-    if reading.identifiers:
-        return _judge_with_exact(reading, "identifier")
-    if _names_fill_it(reading):
-        return _Verdict(Shape.ENTITY_RICH, "names")
+    if (prose := reading.without_log) is not None:
+        return _judge_log(prose)
+    if reading.identifiers or reading.holds_code:
+        return _judge_with_exact(reading, "identifier" if reading.identifiers else "code")
+    if (verdict := _judge_names(reading)) is not None:
+        return verdict
     if reading.phrases:
         return _judge_with_exact(reading, "phrase")
-    if _asks(reading):
+    if questions.asks(reading):
         return _Verdict(Shape.SEMANTIC, "question")
-    if _is_one_name(reading):
-        return _Verdict(Shape.ENTITY_RICH, "one_name")
     return _judge_unspaced(reading) if reading.unspaced else _judge_spaced(reading)
+
+
+def _judge_log(prose: str) -> _Verdict:
+    """A pasted log or trace is looked up literally; a question or sentence beside it wants the vector side too."""
+    beside = _judge(read(prose))
+    if beside.shape is Shape.SEMANTIC or beside.reason.endswith(("_in_question", "_in_sentence")):
+        return _Verdict(Shape.MIXED, "log_beside_sentence")
+    return _Verdict(Shape.KEYWORD_HEAVY, "log")
 
 
 def _judge_with_exact(reading: Reading, what: str) -> _Verdict:
     """Exact material wants the keyword side; a question or sentence around it wants the vector side too."""
-    if _asks(reading) and reading.rest:
+    if questions.asks(reading) and reading.rest:
         return _Verdict(Shape.MIXED, f"{what}_in_question")
-    if _function_share(reading) >= _SENTENCE_SHARE and reading.rest_units >= _SENTENCE_WORDS:
+    if reading.holds_code and opens_with_code(reading.text):
+        return _Verdict(Shape.KEYWORD_HEAVY, "code")
+    if questions.function_share(reading) >= _SENTENCE_SHARE and reading.rest_units >= _SENTENCE_WORDS:
         return _Verdict(Shape.MIXED, f"{what}_in_sentence")
-    if reading.rest_units <= _FEW_WORDS:
+    if reading.rest_units <= _FEW_WORDS or reading.holds_code:
         return _Verdict(Shape.KEYWORD_HEAVY, what)
     return _Verdict(Shape.MIXED, f"{what}_among_words")
+
+
+def _judge_names(reading: Reading) -> _Verdict | None:
+    """Names that make up half of the content words: two, or one beyond doubt.
+
+    A third is enough where a fact about the name is asked for. A how-to is about the way, not about the names in it,
+    and what is to be defined may be a term as well as a name.
+    """
+    names = [entity for entity in reading.entities if not entity.is_acronym and entity.text.lower() not in CODE_NAMES]
+    several = len(names) > 1
+    if not several and not (names and names[0].is_full):
+        return None
+    asks_fact = any(name.is_full for name in names) and questions.asks_fact(reading)
+    named, content = sum(name.words for name in names), questions.content_words(reading)
+    if named < (_FACT_SHARE if asks_fact else _ENTITY_SHARE) * content:
+        return None
+    if questions.asks_way(reading):
+        return _Verdict(Shape.MIXED, "names_in_how_to") if several else None
+    if several:
+        return _Verdict(Shape.ENTITY_RICH, "names")
+    if questions.seeks_advice(reading) or (named >= content and questions.asks_definition(reading)):
+        return None
+    return _Verdict(Shape.ENTITY_RICH, "one_name")
 
 
 def _judge_spaced(reading: Reading) -> _Verdict:
@@ -97,75 +138,38 @@ def _judge_spaced(reading: Reading) -> _Verdict:
         return _Verdict(Shape.SEMANTIC, "sentence")
     if not lexicon.function_words(reading.language):
         return _judge_by_length(count)
-    share = _function_share(reading)
+    share = questions.function_share(reading)
     if share == 1.0:
         return _Verdict(Shape.MIXED, "function_words_only")
     if share == 0.0:
         return _Verdict(Shape.KEYWORD_HEAVY, "keywords")
     if count >= _SENTENCE_WORDS and share >= _SENTENCE_SHARE:
-        return _Verdict(Shape.SEMANTIC, "sentence")
+        clause = not lexicon.clause_words(reading.language).isdisjoint(reading.folded_rest)
+        if clause or count * (1 - share) >= _SENTENCE_CONTENT:
+            return _Verdict(Shape.SEMANTIC, "sentence")
     return _Verdict(Shape.MIXED, "words_with_grammar")
 
 
 def _judge_unspaced(reading: Reading) -> _Verdict:
-    if reading.text.rstrip().endswith(_SENTENCE_ENDS) and reading.rest_units >= _FEW_WORDS:
+    units, text, language = reading.rest_units, reading.text.rstrip(), reading.language
+    clause = _CLAUSE_BREAKS.search(text[:-1]) is not None or _holds(text, lexicon.clause_particles(language))
+    run = max(word.units for word in reading.rest)
+    ends = text.endswith(_SENTENCE_ENDS)
+    if run >= _LONG_RUN or (clause and units >= _CLAUSE_UNITS) or (ends and units >= _FEW_WORDS):
         return _Verdict(Shape.SEMANTIC, "sentence")
-    grammar = any(particle in reading.text for particle in lexicon.particles(reading.language))
-    if reading.rest_units >= _LONG or (grammar and reading.rest_units >= _FEW_WORDS):
-        return _Verdict(Shape.SEMANTIC, "sentence")
-    if not grammar and reading.rest_units < _FEW_WORDS:
-        return _Verdict(Shape.KEYWORD_HEAVY, "keywords")
-    return _Verdict(Shape.MIXED, "words_with_grammar" if grammar else "some_words")
+    if clause or _holds(text, lexicon.links(language)):
+        return _Verdict(Shape.MIXED, "words_with_grammar")
+    return _Verdict(Shape.KEYWORD_HEAVY, "keywords") if run < _FEW_WORDS else _Verdict(Shape.MIXED, "some_words")
+
+
+def _holds(text: str, parts: Iterable[str]) -> bool:
+    return any(part in text for part in parts)
 
 
 def _judge_by_length(count: int) -> _Verdict:
     if count >= _LONG:
         return _Verdict(Shape.SEMANTIC, "long")
     return _Verdict(Shape.MIXED, "some_words") if count >= _FEW_WORDS else _Verdict(Shape.KEYWORD_HEAVY, "few_words")
-
-
-def _asks(reading: Reading) -> bool:
-    """A question mark after words, an opening question word, or a marker of the language."""
-    if not reading.rest:
-        return False
-    if reading.ends_as_question:
-        return True
-    folded = [word.folded for word in reading.rest]
-    language = reading.language
-    opens = reading.rest[0] is reading.words[0] and len(folded) > 1
-    if opens and (folded[0] in lexicon.openers(language) or folded[0] in lexicon.openers("en")):
-        return True
-    if not lexicon.markers(language).isdisjoint(folded):
-        return True
-    padded = f" {' '.join(folded)} "
-    if any(f" {phrase} " in padded for phrase in lexicon.question_phrases()):
-        return True
-    return any(part in padded for part in lexicon.question_parts(language))
-
-
-def _function_share(reading: Reading) -> float:
-    small = lexicon.function_words(reading.language)
-    return sum(word.folded in small for word in reading.rest) / len(reading.rest) if reading.rest else 0.0
-
-
-def _content_words(reading: Reading) -> float:
-    small = lexicon.function_words(reading.language) | lexicon.openers(reading.language)
-    return sum(word.units for word in reading.words if word.folded not in small)
-
-
-def _names_fill_it(reading: Reading) -> bool:
-    """Two names or more, acronyms aside, that make up at least half of the content words."""
-    names = [entity.words for entity in reading.entities if not entity.is_acronym]
-    return len(names) > 1 and sum(names) >= _ENTITY_SHARE * _content_words(reading)
-
-
-def _is_one_name(reading: Reading) -> bool:
-    """One name of several words, and nothing else."""
-    return (
-        len(reading.entities) == 1
-        and reading.entities[0].words > 1
-        and reading.entities[0].words >= _content_words(reading)
-    )
 
 
 def _with_callers_material(
@@ -175,6 +179,6 @@ def _with_callers_material(
         return _Verdict(Shape.MIXED, f"{verdict.reason}_with_hyde_vector")
     if not has_hyde and verdict.shape is Shape.SEMANTIC:
         added = sum(word.units for term in expansion_terms for word in read_words(normalise(term)))
-        if added and added >= _content_words(reading):
+        if added and added >= questions.content_words(reading):
             return _Verdict(Shape.MIXED, f"{verdict.reason}_with_expansion_terms")
     return verdict

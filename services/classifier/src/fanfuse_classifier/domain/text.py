@@ -57,6 +57,8 @@ _UNSEEN: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 
 def normalise(text: str) -> str:
     """NFC with full-width ASCII narrowed, blanks made plain, and format controls (bidi, soft hyphen) left out."""
+    if text.isascii():
+        return text if text.isprintable() else text.translate(_READING)
     text = _SURROGATE.sub("\ufffd", text)
     text = _LONG_RUN.sub(lambda run: "".join(sorted(run[0], key=unicodedata.combining)), text)
     return unicodedata.normalize("NFC", text).translate(_READING)
@@ -64,6 +66,8 @@ def normalise(text: str) -> str:
 
 def fold(text: str) -> str:
     """Case-folded NFC, for comparing."""
+    if text.isascii():
+        return text.lower()
     return unicodedata.normalize("NFC", text.casefold())
 
 

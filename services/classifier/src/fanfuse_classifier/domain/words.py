@@ -5,8 +5,7 @@ In: a normalised text. Out: words; a run of a script written without blanks is o
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from fanfuse_classifier.domain.scripts import UNSPACED
 from fanfuse_classifier.domain.text import MARKS, fold
@@ -32,8 +31,7 @@ class Span(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(NamedTuple):
     """One word, or one run of an unspaced script."""
 
     text: str
@@ -57,14 +55,27 @@ def read_words(text: str) -> tuple[Word, ...]:
 
 
 def outside(words: Iterable[Word], spans: Iterable[Span]) -> tuple[Word, ...]:
-    """The words that no span covers, even in part; spans may overlap."""
+    """The words that no span covers, even in part; of a run without blanks what is left of it. Spans may overlap."""
     ordered = sorted((span.start, span.end) for span in spans)
     kept: list[Word] = []
     place, covered = 0, 0
     for word in words:
+        begin = max(word.start, covered)
         while place < len(ordered) and ordered[place][0] < word.end:
-            covered = max(covered, ordered[place][1])
+            start, end = ordered[place]
+            kept.extend(_piece(word, begin, start))
+            covered = max(covered, end)
+            begin = max(begin, covered)
             place += 1
-        if word.start >= covered:
-            kept.append(word)
+        kept.extend(_piece(word, begin, word.end))
     return tuple(kept)
+
+
+def _piece(word: Word, start: int, end: int) -> tuple[Word, ...]:
+    """The word if it is whole; a stretch of it if words have no blanks between them."""
+    if start == word.start and end == word.end:
+        return (word,)
+    if word.spaced or start >= end:
+        return ()
+    text = word.text[start - word.start : end - word.start]
+    return (Word(text, fold(text), start, end, spaced=False),)
