@@ -28,9 +28,11 @@ from fanfuse_contracts.corpus import CorpusCard
 from fanfuse_contracts.health import BackendState, Heartbeat
 from fanfuse_runtime.bus import Bus
 from fanfuse_runtime.clock import BrokerClock
+from fanfuse_runtime.configfile import load_config
 from fanfuse_runtime.corpus_store import ConflictError as StoreConflictError
 from fanfuse_runtime.corpus_store import CorpusStore, Registered, RegistryError
 from fanfuse_runtime.pools import PoolsView
+from fanfuse_runtime.settings import RuntimeSettings
 from fanfuse_runtime.setup import TRANSIENT, ensure_topology
 from fanfuse_runtime.stores import build_store
 
@@ -200,22 +202,24 @@ async def operator_on(
     *,
     alone: bool = False,
     config: FanfuseConfig | None = None,
-    data_dir: Path = Path(".fanfuse"),
+    data_dir: Path | None = None,
 ) -> AsyncIterator[Operator]:
     """Connect to the bus, make sure its streams exist, and listen. Raises `BusUnavailableError`, `OperatorError`.
 
-    `alone`: the bus is this command's own, so there is no instance to wait for. `config`: the file that the services
-    run with, which says where the registry is; None: in the bus. `data_dir`: where `registry.store: memory` keeps what
-    `index` makes.
+    `alone`: the bus is this command's own, so there is no instance to wait for. `config` says where the registry is,
+    and `data_dir` where `registry.store: memory` keeps what `index` makes; None: what the environment says, as for a
+    service.
     """
-    stated = config or FanfuseConfig()
+    settings = RuntimeSettings()
+    stated = load_config(settings.config_file) if config is None else config
+    data = data_dir or settings.data_dir
     bus = await _bus_at(url)
     try:
         with _plainly():
-            store = build_store(stated, bus, data_dir)
+            store = build_store(stated, bus, data)
         try:
             backends = await bus.js.key_value(streams.BACKEND_STATE.name)
-            operator = Operator(bus, store, backends, stated, data_dir, alone=alone)
+            operator = Operator(bus, store, backends, stated, data, alone=alone)
             await operator.start()
             yield operator
         finally:

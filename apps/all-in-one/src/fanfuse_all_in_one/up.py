@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fanfuse_all_in_one.databus import DataBus, data_bus
+from fanfuse_all_in_one.failures import OperatorError
 from fanfuse_all_in_one.services import select_factories
 from fanfuse_contracts.enums import Stage
 from fanfuse_runtime.compose import compose
+from fanfuse_runtime.corpus_store import RegistryError
 from fanfuse_runtime.settings import RuntimeSettings
 
 Say = Callable[[str], None]
@@ -31,9 +33,15 @@ class UpOptions:
 
 
 def run_up(options: UpOptions, say: Say) -> None:
-    """Run until SIGTERM or SIGINT; `say` hears one line for each thing that listens. Call it from the main thread."""
+    """Run until SIGTERM or SIGINT; `say` hears one line for each thing that listens. Call it from the main thread.
+
+    Raises `OperatorError` where the registry of corpora can't be used.
+    """
     with data_bus(options.data_dir, options.nats_url, announce=True, port=options.port, say=say) as bus:
-        asyncio.run(_serve(options, bus, say))
+        try:
+            asyncio.run(_serve(options, bus, say))
+        except RegistryError as error:
+            raise OperatorError(str(error)) from error
 
 
 async def _serve(options: UpOptions, bus: DataBus, say: Say) -> None:
