@@ -83,12 +83,14 @@ async def test_one_failing_index_fails_the_lane_and_is_told_once(workers, caller
 
 
 async def test_engines_are_kept_open_until_every_corpus_has_ended(workers, caller, world) -> None:
-    """The fakes fail where they are closed while they search: a new generation arrives during a shared search."""
+    """One corpus fails at once; a new generation of the other arrives while it is still being searched."""
+    closed_at_end: list[bool] = []
 
-    async def slow_wiki(_engine, request) -> EngineResult:
+    async def slow_wiki(engine, request) -> EngineResult:
         if request.corpus == "docs":
             raise SearchError(FailureKind.CONFIG, "at once")
         await asyncio.sleep(0.3)
+        closed_at_end.append(engine.closed)
         return EngineResult(())
 
     world.behaviour = slow_wiki
@@ -96,6 +98,7 @@ async def test_engines_are_kept_open_until_every_corpus_has_ended(workers, calle
     await caller.until(lambda: world.running, "wiki is being searched")
     await caller.served(workers, caller.card("wiki", generation="g-new"))
     assert failure(await caller.reply("q1")) == (FailureKind.CONFIG, "corpus 'docs': at once")
+    assert closed_at_end == [False]
 
 
 async def test_the_bulkhead_of_each_corpus_holds(workers, caller, world) -> None:
