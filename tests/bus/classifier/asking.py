@@ -64,5 +64,7 @@ async def until(condition, timeout_s=5.0):
 
 
 async def decide(client, body, tenant="acme", headers=None):
-    reply = await client.request(subjects.query_decide(tenant), body, timeout=3, headers=headers)
+    """`tenant` may be one that no builder of subjects would take."""
+    subject = subjects.query_decide("acme").removesuffix("acme") + tenant
+    reply = await client.request(subject, body, timeout=3, headers=headers)
     return DecideReply.from_json(reply.data)

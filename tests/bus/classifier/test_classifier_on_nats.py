@@ -106,6 +106,15 @@ async def test_a_subject_that_is_no_query_is_a_dead_letter(process, client):
     await classified(client, "good")
 
 
+@pytest.mark.parametrize("tenant", ["ACME", "acme>", "acme*", "té", "x" * 300])
+async def test_decide_for_what_is_no_tenant_is_refused_in_words(process, client, tenant):
+    """TEN-04: no subject is ever built from it."""
+    reply = await decide(client, DecideRequest(query=SubmittedQuery(text="x")).to_json(), tenant=tenant)
+
+    assert reply.rejection.code is RejectionCode.INVALID_QUERY
+    assert reply.rejection.message.startswith(f"tenant '{tenant[:70]}")
+
+
 async def test_a_query_that_always_fails_is_answered_in_the_end(process, client, monkeypatch):
     monkeypatch.setattr("fanfuse_contracts.limits.RETRY_DELAYS_S", (0.01,))
 
