@@ -48,6 +48,30 @@ def identifiers(text):
         "https://example.com/a?b=1",
         "ГОСТ-12345",
         "Bürgeramt-2024",
+        "§ 823 BGB",
+        "§ 15 Abs. 1 KSchG",
+        "Art. 6 DSGVO",
+        "section 4.2.1",
+        "42 U.S.C. § 1983",
+        "45 CFR 164.312",
+        "(EU) 2016/679",
+        "95/46/EC",
+        "GB/T 19001-2016",
+        "HTTP 503",
+        "iPhone 15",
+        "10.1038/s41586-020-2649-2",
+        "arXiv:2101.00001",
+        "DE89 3704 0044 0532 0130 00",
+        "2001:db8::ff00:42:8329",
+        "00:1B:44:11:3A:B7",
+        "127.0.0.1:5432",
+        "10.0.0.0/8",
+        "2025-01-02T10:11:12Z",
+        r"C:\Users\me\notes.txt",
+        "s3://bucket/key.parquet",
+        "www.example.com/a",
+        "AB-123-XYZ",
+        "NullPointerException",
     ],
 )
 @pytest.mark.parametrize("frame", ["{}", "“{}”", '"{}"', "({}).", "see {}, please", "关于{}的问题", "{}에서"])
@@ -70,6 +94,10 @@ def test_found_whole_in_any_frame(identifier, frame):
         "iPhone and YouTube",
         "Dr.Smith",
         "401k",
+        "GDP 2024 and USD 500",
+        "state of the art 2023",
+        "FY 2023-24",
+        "employee(s) of the firm",
     ],
 )
 def test_plain_words_and_quantities_are_none(text):
@@ -79,6 +107,12 @@ def test_plain_words_and_quantities_are_none(text):
 def test_a_version_is_told_from_a_quantity_by_the_name_before_it():
     assert identifiers("What is new in Python 3.11?") == ("3.11",)
     assert identifiers("Inflation 3.5 % this year") == ()
+
+
+@pytest.mark.parametrize("identifier", ["第563条", "第五百六十三条第一款", "国发〔2023〕5号", "(2023)京01民初123号"])
+def test_references_of_chinese_law_are_found_whole(identifier):
+    assert identifiers(f"按照 {identifier}的规定") == (identifier,)
+    assert classify_shape(f"{identifier}适用于租赁合同吗").shape is Shape.MIXED
 
 
 def test_no_break_hyphens_and_full_width_letters_are_the_same_identifier():
@@ -119,6 +153,12 @@ def test_identifier_in_a_chinese_question_keeps_the_vector_side():
         ("vitamin c", False),
         ("world class function of a method", False),
         ("see example.com for the report.pdf", False),
+        ("SELECT name FROM users", True),
+        ("kubectl get pods -n kube-system", True),
+        ("git rebase --onto", True),
+        ("for i in range(10): print(i)", True),
+        ("select a bank from the list", False),
+        ("call (555) 123 or write", False),
     ],
 )
 def test_code_intent(text, code):

@@ -37,6 +37,12 @@ from fanfuse_classifier.domain.shape import classify_shape
         ("שכחתי סיסמה", "he"),
         ("Ξέχασα τον κωδικό μου", "el"),
         ("What does 汉 mean in English?", "en"),
+        ("Wer war Johann Wolfgang von Goethe?", "de"),
+        ("Victor Hugo et Émile Zola", "fr"),
+        ("O'Reilly Media and Tim O'Reilly", "en"),
+        ("Lionel Messi 和 Cristiano Ronaldo 谁更强", "zh"),
+        ("mikä on paras tapa oppia kieliä", "fi"),
+        ("o que é isto", "pt"),
         # too short, even mixes, nothing to read
         ("thiamine", None),
         ("hello мир αβγ", None),
