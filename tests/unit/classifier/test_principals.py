@@ -12,7 +12,6 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from fanfuse_classifier.adapters.principals import MAX_TOKEN_CHARS, Authenticator
-from fanfuse_classifier.domain.principals import check_claims
 from fanfuse_contracts.enums import RejectionCode
 from fanfuse_contracts.plan import Rejection
 from fanfuse_contracts.query import Principal, SubmittedQuery
@@ -116,9 +115,6 @@ def test_everything_else_of_the_query_stays():
     assert found == query.model_copy(update={"principal": ALICE})
 
 
-# -- without a token ------------------------------------------------------------------------------------------------
-
-
 def test_without_a_token_the_query_itself_is_believed_where_no_signature_is_required():
     assert accepted(None, principal=ALICE) == ALICE
     assert accepted(None) is None
@@ -131,9 +127,6 @@ def test_where_signatures_are_required_a_principal_without_a_token_is_refused():
 def test_where_signatures_are_required_nobody_in_particular_may_still_ask():
     """TEN-06: no principal, so only what is public."""
     assert accepted(None, required=True) is None
-
-
-# -- what must not pass ---------------------------------------------------------------------------------------------
 
 
 def test_alg_none_is_refused():
@@ -304,7 +297,3 @@ def test_a_token_signed_over_other_claims_is_refused():
 def test_a_megabyte_is_not_even_read():
     assert f"at most {MAX_TOKEN_CHARS} are read" in refused(sign(padding="x" * 1_000_000))
     assert f"at most {MAX_TOKEN_CHARS} are read" in refused("é" * 1_000_000)
-
-
-def test_claims_are_judged_without_any_token():
-    assert check_claims(CLAIMS, "acme", NOW) == ALICE
