@@ -113,3 +113,10 @@ async def test_a_faulty_scope_or_a_costly_rule_stops_the_start(nats_server, tmp_
     with pytest.raises(ConfigError, match=why):
         async with compose(build, settings=settings(nats_server, tmp_path, **FAULTY[why])):
             pass
+
+
+async def test_a_profile_that_can_not_be_read_stops_the_start(nats_server, tmp_path):
+    """Its path is relative to the configuration's file, wherever the process was started."""
+    with pytest.raises(ConfigError, match=rf"{tmp_path}/trained/profile\.json: can't be read"):
+        async with compose(build, settings=settings(nats_server, tmp_path, profile="trained/profile.json")):
+            pass

@@ -61,7 +61,7 @@ def test_the_environment_chooses_and_a_blank_variable_does_not(monkeypatch):
     monkeypatch.setenv("FANFUSE_CLASSIFIER_SHAPE_CLASSIFIER", "mixed")
     monkeypatch.setenv("FANFUSE_CLASSIFIER_CORPUS_CLASSIFIER", "")
 
-    assert (settings().shape_classifier, settings().corpus_classifier) == ("mixed", "term_weights")
+    assert (settings().shape_classifier, settings().corpus_classifier) == ("mixed", None)
 
 
 def test_an_unknown_name_stops_the_start_and_names_what_is_installed():
@@ -76,4 +76,46 @@ def test_a_faulty_rule_stops_the_start_and_is_named():
     )
 
     with pytest.raises(ConfigError, match=r"routing rule 'billing': match_regex '\(\[' is not valid RE2: missing \]"):
+        build_classifiers(config, settings())
+
+
+def profiled(path):
+    return FanfuseConfig.model_validate({"retrieval": {"routing": {"profile": str(path)}}})
+
+
+class ScoresThePath:
+    def __init__(self, path):
+        self.path = path
+
+    def score(self, text, expansion_terms, cards):
+        return {str(self.path): 1.0}
+
+
+def test_a_profile_scores_instead_of_term_weights(tmp_path, monkeypatch):
+    monkeypatch.setattr("fanfuse_classifier.service.load_trained", ScoresThePath)
+    scorer = build_classifiers(profiled(tmp_path / "profile.json"), settings()).corpora
+
+    assert scorer.score("x", (), ()) == {str(tmp_path / "profile.json"): 1.0}
+
+
+@pytest.mark.parametrize("content", [None, b"{", b"{}", b"\xff", b'{"format": "pickle"}'])
+def test_a_profile_that_can_not_be_used_stops_the_start_and_is_named(tmp_path, content):
+    if content is not None:
+        (tmp_path / "profile.json").write_bytes(content)
+
+    with pytest.raises(ConfigError, match=rf"{tmp_path}/profile\.json: .*fanfuse routing fit"):
+        build_classifiers(profiled(tmp_path / "profile.json"), settings())
+
+
+def test_a_profile_and_a_plugin_exclude_each_other():
+    with pytest.raises(ConfigError, match=r"profile names .*profile\.json and FANFUSE_CLASSIFIER_CORPUS_CLASSIFIER"):
+        build_classifiers(profiled("profile.json"), settings(corpus_classifier="term_weights"))
+
+
+def test_a_faulty_scope_stops_the_start_and_is_named():
+    config = FanfuseConfig.model_validate(
+        {"retrieval": {"routing": {"scopes": [{"name": "hr", "kind": "domain", "aliases": ["!"]}]}}}
+    )
+
+    with pytest.raises(ConfigError, match="scope 'hr': alias '!' holds no letter or digit"):
         build_classifiers(config, settings())

@@ -20,7 +20,8 @@ class ClassifierSettings(BaseSettings):
 
     shape_classifier: str = "rules"
     """Name in the entry-point group `fanfuse.shape_classifiers`."""
-    corpus_classifier: str = "term_weights"
-    """Name in the entry-point group `fanfuse.corpus_classifiers`."""
+    corpus_classifier: str | None = None
+    """Name in the entry-point group `fanfuse.corpus_classifiers`. None: the trained profile of the configuration, or
+    `term_weights` where there is none."""
     in_flight: Annotated[int, Field(ge=1)] = limits.CLASSIFIER_IN_FLIGHT
     """Queries handled at a time by this process."""

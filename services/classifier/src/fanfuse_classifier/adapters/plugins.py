@@ -11,6 +11,7 @@ from fanfuse_classifier.ports import CorpusClassifier, ShapeClassifier
 
 SHAPE_GROUP: Final = "fanfuse.shape_classifiers"
 CORPUS_GROUP: Final = "fanfuse.corpus_classifiers"
+DEFAULT_CORPUS_CLASSIFIER: Final = "term_weights"
 
 
 class UnknownClassifierError(LookupError):
