@@ -8,12 +8,15 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from fanfuse_all_in_one.process_settings import all_settings
+from fanfuse_classifier.adapters.profiles import ProfileError, read_profile
 from fanfuse_classifier.domain.capabilities import card_faults
 from fanfuse_classifier.domain.rules import InvalidRuleError, StaticRules
 from fanfuse_classifier.domain.scopes import Scopes
+from fanfuse_classifier.service import build_classifiers
+from fanfuse_classifier.settings import ClassifierSettings
 from fanfuse_contracts.config import FanfuseConfig
 from fanfuse_contracts.corpus import CorpusCard
-from fanfuse_runtime.configfile import LoadedConfig
+from fanfuse_runtime.configfile import ConfigError, LoadedConfig
 from fanfuse_runtime.configuration.checks import check
 from fanfuse_runtime.configuration.findings import Finding, KeyPath, Level
 from fanfuse_runtime.configuration.keys import leaves
@@ -27,7 +30,10 @@ _CLOSE: Final = 0.85
 def check_all(loaded: LoadedConfig, environment: Mapping[str, str]) -> list[Finding]:
     """Every finding, in the order of the file."""
     config = loaded.config
-    return loaded.located((*check(config), *_terms(config), *_cards(config), *_misspelt(environment)))
+    found = [*check(config), *_terms(config), *_cards(config), *_profile(config), *_misspelt(environment)]
+    if not any(finding.level is Level.ERROR for finding in found):
+        found += _start(config)
+    return loaded.located(found)
 
 
 def _terms(config: FanfuseConfig) -> Iterator[Finding]:
@@ -57,6 +63,36 @@ def _parts(card: CorpusCard) -> Iterator[tuple[KeyPath, CorpusCard]]:
         yield ("can_answer", at), bare.model_copy(update={"can_answer": (capability,)})
     for at, topic in enumerate(card.cannot_confirm):
         yield ("cannot_confirm", at), bare.model_copy(update={"cannot_confirm": (topic,)})
+
+
+def _profile(config: FanfuseConfig) -> Iterator[Finding]:
+    routing = config.retrieval.routing
+    if routing.profile is None:
+        return
+    where = (*_ROUTING, "profile")
+    try:
+        profile = read_profile(routing.profile)
+    except ProfileError as error:
+        yield Finding(where, str(error))
+        return
+    here = {corpus.id for corpus in config.corpora if profile.tenant in {None, corpus.tenant_id}}
+    whose = "" if profile.tenant is None else f" of tenant {profile.tenant!r}"
+    if config.corpora and not here.intersection(profile.model.corpora):
+        yield Finding(where, f"it scores {', '.join(profile.model.corpora)}{whose}, and `corpora` has none of them")
+    elif unknown := sorted(set(profile.model.corpora) - here):
+        yield Finding(where, f"it also scores {', '.join(unknown)}{whose}, not in `corpora`", Level.WARNING)
+    if routing.learned_temperature != 1.0:
+        message = "a profile's probabilities are calibrated for 1: another temperature distorts them"
+        yield Finding((*_ROUTING, "learned_temperature"), message, Level.WARNING)
+
+
+def _start(config: FanfuseConfig) -> list[Finding]:
+    """What else would keep the classifier from starting, such as a plug-in that is not installed."""
+    try:
+        build_classifiers(config, ClassifierSettings())
+    except ConfigError as error:
+        return [Finding((), str(error))]
+    return []
 
 
 def _misspelt(environment: Mapping[str, str]) -> Iterator[Finding]:

@@ -1,0 +1,235 @@
+"""CFG-04: every key of the operators' file changes what is decided, kept or told, or it would not exist.
+
+Each key is stated with another value in one small world, and one query is decided without a bus; what must differ is
+the reply, unless the case says where else to look. Keys whose effect needs more than that are named with their test.
+"""
+
+import ast
+import copy
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from fanfuse_all_in_one.configuration_docs import shown
+from fanfuse_all_in_one.offline import OfflineRouter
+from fanfuse_cli.corpora import corpus_table
+from fanfuse_contracts.config import FanfuseConfig
+from fanfuse_contracts.enums import Kind
+from fanfuse_contracts.query import SubmittedQuery
+from fanfuse_runtime.bus import Bus
+from fanfuse_runtime.configuration.checks import check
+from fanfuse_runtime.configuration.findings import KeyPath
+from fanfuse_runtime.configuration.keys import ANY_NAME, leaves
+from fanfuse_runtime.stores import build_store
+
+NOW = 1_000_000_000.0
+INDEXED_AT = "2001-09-09T01:45:00+00:00"
+"""100 seconds before."""
+
+World = Mapping[KeyPath, Any]
+"""Values by the path of their key."""
+
+WORLD: dict[str, Any] = {
+    "backends": {kind.value: {"main": {}} for kind in Kind},
+    "retrieval": {
+        "routing": {
+            "rules": [{"name": "trips", "corpora": ["policies"], "match_any": ["trip"]}],
+            "scopes": [{"name": "money", "kind": "domain", "aliases": ["cash"]}],
+        }
+    },
+    "corpora": [
+        {
+            "id": "policies",
+            "tenant_id": "t",
+            "card": {
+                "public": True,
+                "source": "policy",
+                "scopes": ["money"],
+                "fields": {"lang": "string"},
+                "can_answer": [
+                    {
+                        "name": "refund-rules",
+                        "match_any": ["refund"],
+                        "required": [{"name": "country", "pattern": "in [A-Z][a-z]+", "field": "lang"}],
+                    }
+                ],
+                "cannot_confirm": [{"name": "the weather", "match_any": ["rain"]}],
+            },
+            "term_weights": {"travel": 2.0},
+            "embedder": {"model": "m", "dimensions": 2},
+        },
+        {"id": "guides", "tenant_id": "t", "card": {"public": True}, "term_weights": {"travel": 1.0}},
+        {"id": "news", "tenant_id": "t", "card": {"public": True, "cost": 1.0}},
+    ],
+}
+
+
+def decided(config: FanfuseConfig, case: "Case") -> object:
+    cards = [card.model_copy(update={"indexed_at": INDEXED_AT}) for card in config.cards()]
+    query = SubmittedQuery.model_validate({"text": case.text, **case.query})
+    return OfflineRouter(config, cards).decide("t", query, failed=case.failed, now_s=NOW)
+
+
+def listed(config: FanfuseConfig, _case: "Case") -> object:
+    return [list(column.cells) for column in corpus_table(list(config.cards())).columns]
+
+
+def kept(config: FanfuseConfig, _case: "Case") -> object:
+    return type(build_store(config, cast(Bus, None), Path()))
+
+
+def checked(config: FanfuseConfig, _case: "Case") -> object:
+    return list(check(config))
+
+
+@dataclass(frozen=True)
+class Case:
+    """Another value of a key, and what to ask."""
+
+    value: Any
+    text: str = "travel"
+    query: Mapping[str, Any] = field(default_factory=dict)
+    failed: tuple[Kind, ...] = ()
+    world: World = field(default_factory=dict)
+    """What else the world needs, under both values."""
+    look: Callable[[FanfuseConfig, "Case"], object] = decided
+
+
+def backend(kind: Kind) -> dict[str, Case]:
+    return {
+        f"backends.{kind.value}.<name>.pool": Case("other", query={"graph_seeds": ["x"]}),
+        f"backends.{kind.value}.<name>.weight": Case(0.5, query={"graph_seeds": ["x"]}),
+        f"backends.{kind.value}.<name>.operators": Case(
+            ["ne"], query={"graph_seeds": ["x"], "filter": {"field": "lang", "op": "eq", "value": "de"}}
+        ),
+    }
+
+
+ROUTING: KeyPath = ("retrieval", "routing")
+CARD: KeyPath = ("corpora", 0, "card")
+ASKED: KeyPath = (*CARD, "can_answer", 0)
+ANSWERABLE: World = {(*ASKED, "required"): []}
+REFUNDS_ELSEWHERE: World = {("corpora", 1, "card", "can_answer"): [{"name": "refund", "match_any": ["refund"]}]}
+VECTOR = {"vector": {"model": "m", "values": [1, 0]}}
+NOT_LOCAL: World = {("corpora", 0, "embedder", "local"): False}
+ONLY_VECTORS: World = {
+    (*ROUTING, "max_corpora"): 1,
+    (*CARD, "source"): "reference",
+    ("corpora", 0, "backends"): ["vector/main"],
+    ("corpora", 1, "backends"): ["keyword/main"],
+}
+
+MONEY_AND_NOTES = [
+    {"name": "money", "kind": "domain", "aliases": ["bill"]},
+    {"name": "notes", "kind": "content", "aliases": ["bill"]},
+]
+
+EFFECTS: dict[str, Case] = {
+    "registry.store": Case("memory", look=kept),
+    **backend(Kind.VECTOR),
+    **backend(Kind.KEYWORD),
+    **backend(Kind.GRAPH),
+    "retrieval.routing.strategy": Case("all"),
+    "retrieval.routing.rules[].name": Case("journeys", "trip"),
+    "retrieval.routing.rules[].corpora": Case(["news"], "trip"),
+    "retrieval.routing.rules[].effect": Case("exclude", "trip"),
+    "retrieval.routing.rules[].boost": Case(3.0, "trip"),
+    "retrieval.routing.rules[].tenant": Case("u", "trip"),
+    "retrieval.routing.rules[].match_any": Case(["journey"], "trip"),
+    "retrieval.routing.rules[].match_regex": Case("jour?ney", "journey"),
+    "retrieval.routing.scopes[].name": Case("finance", "cash", world={(*CARD, "scopes"): ["money", "finance"]}),
+    "retrieval.routing.scopes[].kind": Case("content", world={(*ROUTING, "scopes"): MONEY_AND_NOTES}, look=checked),
+    "retrieval.routing.scopes[].aliases": Case(["coins"], "cash"),
+    "retrieval.routing.scopes[].boost": Case(3.0, "cash"),
+    "retrieval.routing.fan_out": Case(False, world={("corpora", 1, "embedder"): {"model": "m", "dimensions": 2}}),
+    "retrieval.routing.min_corpora": Case(3),
+    "retrieval.routing.max_corpora": Case(1),
+    "retrieval.routing.max_cost": Case(0.5, world={(*ROUTING, "strategy"): "all"}),
+    "retrieval.routing.score_threshold": Case(0.5),
+    "retrieval.routing.learned_temperature": Case(5.0),
+    "retrieval.routing.unconstrained_corpus": Case("policies"),
+    "corpora[].id": Case("rules", world={(*ROUTING, "rules"): []}),
+    "corpora[].tenant_id": Case("u"),
+    "corpora[].display_name": Case("Policies", look=listed),
+    "corpora[].description": Case("What is allowed", look=listed),
+    "corpora[].card.source": Case("record", "refund", world=ANSWERABLE),
+    "corpora[].card.can_answer[].name": Case("returns", "refund", world=ANSWERABLE),
+    "corpora[].card.can_answer[].description": Case("When", "refund", world={**ANSWERABLE, **REFUNDS_ELSEWHERE}),
+    "corpora[].card.can_answer[].match_any": Case(["money back"], "refund"),
+    "corpora[].card.can_answer[].required[].name": Case("land", "refund"),
+    "corpora[].card.can_answer[].required[].description": Case("Where it was bought", "refund"),
+    "corpora[].card.can_answer[].required[].field": Case(
+        "land", "refund", {"filter": {"field": "lang", "op": "eq", "value": "de"}}
+    ),
+    "corpora[].card.can_answer[].required[].pattern": Case("to [A-Z]+", "refund in France"),
+    "corpora[].card.cannot_confirm[].name": Case("rain", "rain", {"corpora": ["policies"]}),
+    "corpora[].card.cannot_confirm[].match_any": Case(["snow"], "rain", {"corpora": ["policies"]}),
+    "corpora[].card.fields": Case({}, query={"filter": {"field": "lang", "op": "eq", "value": "de"}}),
+    "corpora[].card.freshness_s": Case(60),
+    "corpora[].card.fallbacks": Case(["guides"], failed=(Kind.VECTOR,), world=ONLY_VECTORS),
+    "corpora[].card.cost": Case(9.0, world={(*ROUTING, "max_cost"): 2.0}),
+    "corpora[].card.scopes": Case([], "cash"),
+    "corpora[].card.public": Case(False),
+    "corpora[].card.readers": Case(["staff"], query={"principal": {"id": "alice"}}, world={(*CARD, "public"): False}),
+    "corpora[].term_weights": Case({}),
+    "corpora[].backends": Case(["keyword/main"]),
+    "corpora[].weights.vector": Case(0.5),
+    "corpora[].weights.keyword": Case(0.5),
+    "corpora[].weights.graph": Case(0.5, query={"graph_seeds": ["x"]}),
+    "corpora[].embedder.model": Case("n", query=VECTOR, world=NOT_LOCAL),
+    "corpora[].embedder.dimensions": Case(3, query=VECTOR, world=NOT_LOCAL),
+    "corpora[].embedder.languages": Case(["de"], "the travel of the people and where they are going to"),
+    "corpora[].embedder.local": Case(False),
+}
+
+ELSEWHERE: dict[str, str] = {
+    "registry.postgres_dsn": "backends/test_postgres_store.py",
+    "retrieval.routing.profile": "unit/all_in_one/test_config_profile.py",
+    "security.require_signed_principal": "unit/classifier/test_principals.py",
+    "security.principal_keys.<name>[].kid": "unit/classifier/test_principals.py",
+    "security.principal_keys.<name>[].public_key": "unit/classifier/test_principals.py",
+}
+"""Key: a test that states it."""
+
+
+def config_of(*stated: World) -> FanfuseConfig:
+    world: Any = copy.deepcopy(WORLD)
+    for path, value in (item for part in stated for item in part.items()):
+        place = world
+        for part in path[:-1]:
+            place = place.setdefault(part, {}) if isinstance(place, dict) else place[part]
+        place[path[-1]] = value
+    return FanfuseConfig.model_validate(world)
+
+
+def test_every_key_has_a_test_of_its_effect():
+    known = {shown(leaf.path) for leaf in leaves()}
+
+    assert known == EFFECTS.keys() | ELSEWHERE.keys()
+    assert not EFFECTS.keys() & ELSEWHERE.keys()
+
+
+@pytest.mark.parametrize(
+    "leaf", [leaf for leaf in leaves() if shown(leaf.path) in EFFECTS], ids=lambda leaf: shown(leaf.path)
+)
+def test_a_key_has_an_effect(leaf):
+    case = EFFECTS[shown(leaf.path)]
+    path = tuple("main" if part == ANY_NAME else part for part in leaf.path)
+    before, after = config_of(case.world), config_of(case.world, {path: case.value})
+
+    assert before != after
+    assert case.look(before, case) != case.look(after, case)
+    assert case.look(before, case) == case.look(before, case)
+
+
+@pytest.mark.parametrize("key", ELSEWHERE)
+def test_what_is_tested_elsewhere_is_stated_there(repository, key):
+    tree = ast.parse((repository / "tests" / ELSEWHERE[key]).read_text(encoding="utf-8"))
+    words = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+    words |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.keyword)}
+    words |= {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+
+    assert key.rpartition(".")[2] in words
