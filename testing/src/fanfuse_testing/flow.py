@@ -158,7 +158,7 @@ async def running_flow(
     with _logs_of_a_process():
         async with (
             compose(*factories, settings=settings, span_processor=span_processor) as process,
-            operator_on(url) as operator,
+            operator_on(url, data_dir=data_dir) as operator,
         ):
             yield Flow(url, data_dir, operator, process)
 
