@@ -13,4 +13,5 @@ class Weights(Written):
 
     def of(self, kind: Kind) -> float:
         """Weight of one kind."""
-        return {Kind.VECTOR: self.vector, Kind.KEYWORD: self.keyword, Kind.GRAPH: self.graph}[kind]
+        weight: float = getattr(self, kind)  # the fields are named after the kinds
+        return weight

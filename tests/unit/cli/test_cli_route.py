@@ -62,7 +62,7 @@ def test_every_kind_failing_is_refused_with_exit_code_1():
     shown = invoke("route", "What is RAG?", *failures)
 
     assert shown.exit_code == 1
-    assert "rejected no_lane" in shown.stdout
+    assert "rejected unconfirmed" in shown.stdout
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ backend counts as healthy unless the caller says otherwise.
 
 from collections.abc import Collection, Iterable
 
+from fanfuse_all_in_one.indexing import DEFAULT_EMBEDDER
 from fanfuse_classifier.domain.classify import Classification, Classifiers, classify
 from fanfuse_classifier.service import build_classifiers
 from fanfuse_classifier.settings import ClassifierSettings
@@ -26,7 +27,7 @@ class OfflineRouter:
         """`cards`: instead of those of the configuration. Raises `ConfigError` for a faulty rule or profile."""
         self._routing = config.retrieval.routing
         self._classifiers: Classifiers = build_classifiers(config, ClassifierSettings())
-        self._cards = tuple(config.cards() if cards is None else cards)
+        self._cards = tuple(map(_as_indexed, config.cards())) if cards is None else tuple(cards)
 
     @property
     def tenants(self) -> tuple[str, ...]:
@@ -48,6 +49,11 @@ class OfflineRouter:
             clarification=outcome if isinstance(outcome, Clarification) else None,
             rejection=outcome if isinstance(outcome, Rejection) else None,
         )
+
+
+def _as_indexed(card: CorpusCard) -> CorpusCard:
+    """The card with the embedder that `index` would state."""
+    return card if card.embedder else card.model_copy(update={"embedder": DEFAULT_EMBEDDER})
 
 
 def _event(tenant: str, query: SubmittedQuery, found: Classification) -> QueryClassified:

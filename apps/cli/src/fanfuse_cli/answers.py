@@ -95,7 +95,7 @@ def _lost_lanes(answer: Answer) -> Iterator[str]:
 
 
 def _name(lane: LaneReport) -> str:
-    return f"{lane.corpus} {lane.kind.value}/{lane.backend}"
+    return f"{'+'.join(lane.corpora) or lane.corpus} {lane.kind.value}/{lane.backend}"
 
 
 def _why(lane: LaneReport) -> str:
