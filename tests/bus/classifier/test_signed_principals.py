@@ -7,6 +7,7 @@ import time
 import jwt
 import nats
 import pytest
+import structlog
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
@@ -223,11 +224,19 @@ async def everything_stored(client):
     return found
 
 
+@pytest.fixture
+def everything_is_logged():
+    """Down to debug, to standard error, as a process does it."""
+    before = structlog.get_config()
+    configure_logs("debug")
+    yield
+    structlog.configure(**before)
+
+
+@pytest.mark.usefixtures("everything_is_logged")
 async def test_a_token_is_found_nowhere_afterwards(nats_server, client, tmp_path, monkeypatch, capfd):
     """In no event, answer, dead letter, log, span or metric, whatever becomes of its query."""
     monkeypatch.setattr("fanfuse_contracts.limits.RETRY_DELAYS_S", (0.01,))
-    monkeypatch.setenv("FANFUSE_LOG_LEVEL", "debug")
-    configure_logs("debug")
     exporter, witness = InMemorySpanExporter(), Witness()
     tokens = {name: make() for name, (make, _) in REFUSED.items() if name != "blank"}
     tokens |= {"passed": sign(jti="passed"), "unreadable": sign(jti="unreadable"), "raises": sign(jti="raises")}
