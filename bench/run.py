@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fanfuse_bench import reports, runs
+from fanfuse_bench import reports, routing, runs
 from fanfuse_bench.corpora import TENANT, Questions, real_questions, simulated_questions
 from fanfuse_bench.recording import record
 
@@ -91,7 +91,7 @@ def _add_common(parser: argparse.ArgumentParser, queries: int) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
-    parts = parser.add_subparsers(dest="part", metavar="flow | floor | rate | all")
+    parts = parser.add_subparsers(dest="part", metavar="flow | floor | rate | routing")
     flows = parts.add_parser("flow", help="latency, CPU per query and its shares, of the whole flow in one process")
     _add_common(flows, 2_000)
     flows.add_argument("--engines", choices=("simulated", "embedded", "both"), default="both")
@@ -103,6 +103,8 @@ def _parser() -> argparse.ArgumentParser:
     rates = parts.add_parser("rate", help="how long after its slowest lane an answer is stored, at a steady rate")
     _add_common(rates, 400)
     rates.add_argument("--rate", type=float, default=20.0, help="queries per second (20)")
+    decisions = parts.add_parser("routing", help="one decision of classifier and router, for 1, 10 and 100 corpora")
+    decisions.add_argument("--decisions", type=int, default=2_000, help="how many are timed per line (2,000)")
     return parser
 
 
@@ -112,13 +114,15 @@ async def _measure(options: argparse.Namespace) -> str:
             return reports.floor_report(await floor(options), options.functions)
         case "rate":
             return reports.rate_report(await _simulated(options), options.rate)
+        case "routing":
+            return routing.report(routing.measure_all(options.decisions))
         case _:
             return reports.flow_report(await flow(options), options.functions)
 
 
 def main(arguments: Sequence[str]) -> int:
     """Measure one part; without arguments every part with its defaults."""
-    everything: tuple[Sequence[str], ...] = (["flow"], ["floor"], ["rate"])
+    everything: tuple[Sequence[str], ...] = (["flow"], ["floor"], ["rate"], ["routing"])
     chosen = (arguments,) if arguments else everything
     sys.stdout.write(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}\n")
     for part in chosen:
