@@ -123,7 +123,7 @@ def test_a_pin_is_restricted_too(select, refuse, build):
 
 
 def test_what_may_stand_in_must_have_the_named_capability(select, build):
-    cards = [able(build, "a", "refund"), able(build, "b", "refund"), build.card("c")]
+    cards = [able(build, "a", "refund", fallbacks=("b", "c")), able(build, "b", "refund"), build.card("c")]
     selection = select(cards, (build.score("a", 1.0),), query={"capability": "refund"}, max_corpora=1)
     assert [card.corpus for card in selection.standby] == ["b"]
 
@@ -133,7 +133,7 @@ def test_what_may_stand_in_must_have_the_named_capability(select, build):
 
 def test_a_corpus_out_of_its_scope_is_left_out_and_named(select, build):
     scores = (said(build, "a", 5.0, cannot=("account balance",)), build.score("b", 1.0))
-    selection = select([build.card("a"), build.card("b")], scores)
+    selection = select([build.card("a"), build.card("b", fallbacks=("a",))], scores)
     assert chosen(selection) == ("b",)
     assert unconfirmed(selection) == {"a": "its card says that it cannot confirm 'account balance'"}
     row = next(row for row in selection.decision.scores if row.corpus == "a")

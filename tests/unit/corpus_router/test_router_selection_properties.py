@@ -59,7 +59,15 @@ decisions = corpora.flatmap(
 @pytest.fixture(scope="module")
 def cards(build):
     refund = Capability(name="refund", match_any=("refund",))
-    return [build.card(name, cost=0.5, can_answer=(refund,) if name in "ab" else ()) for name in NAMES]
+    return [
+        build.card(
+            name,
+            cost=0.5,
+            can_answer=(refund,) if name in "ab" else (),
+            fallbacks=tuple(other for other in NAMES if other != name),
+        )
+        for name in NAMES
+    ]
 
 
 def excluded(scores):

@@ -109,6 +109,12 @@ def test_rules_are_named_in_the_decision(select, build):
     }
 
 
+def test_only_named_fallbacks_stand_by_and_only_those_that_may_be_searched(select, build):
+    cards = [build.card("a", fallbacks=("d", "c", "b", "e")), *(build.card(name) for name in "bcd"), build.card("x")]
+    scores = (build.score("a", 5.0, boost="r"), build.score("c", -1.0), build.score("d", 0.0, exclude="no-d"))
+    assert [card.corpus for card in select(scores, cards=cards).standby] == ["b", "c"]
+
+
 # The last resort
 
 
@@ -116,9 +122,10 @@ HELD = {"unconstrained_corpus": "c"}
 
 
 def test_a_held_back_corpus_is_no_ordinary_candidate(select, build):
-    selection = select((build.score("c", 99.0, boost="r"),), min_corpora=3, **HELD)
+    cards = [build.card(name, fallbacks=("c",) if name != "c" else ()) for name in "abc"]
+    selection = select((build.score("c", 99.0, boost="r"),), cards=cards, min_corpora=3, **HELD)
     assert told(selection)[2] == ("a", "b")
-    assert [card.corpus for card in selection.standby] == []
+    assert selection.standby == ()
 
 
 def test_it_changes_no_probability(select, build):

@@ -3,6 +3,7 @@
 In: a shape. Out: factors on the wirings' own weights. The table is the project's default, stated in its README.
 """
 
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
@@ -46,10 +47,19 @@ def kind_weights(shape: Shape, wirings: tuple[Wiring, ...], fixed: Weights | Non
     if fixed is not None:
         return fixed
     bias = BIAS[shape]
-    vector, keyword, graph = (_strongest(wirings, kind, _of(bias, kind)) for kind in (_VECTOR, _KEYWORD, _GRAPH))
-    return Weights(vector=vector, keyword=keyword, graph=graph)
+    return _weights(
+        _strongest(wirings, _VECTOR, bias.vector),
+        _strongest(wirings, _KEYWORD, bias.keyword),
+        _strongest(wirings, _GRAPH, bias.graph),
+    )
 
 
 def _strongest(wirings: tuple[Wiring, ...], kind: Kind, bias: float) -> float:
-    factor = max((wiring.weight for wiring in wirings if wiring.kind is kind), default=1.0)
-    return min(factor * bias, MAX_WEIGHT) + 0.0
+    factors = [wiring.weight for wiring in wirings if wiring.kind is kind]
+    return min((max(factors) if factors else 1.0) * bias, MAX_WEIGHT) + 0.0
+
+
+@lru_cache(maxsize=1_024)
+def _weights(vector: float, keyword: float, graph: float) -> Weights:
+    """Most corpora of an installation have one of a few combinations."""
+    return Weights(vector=vector, keyword=keyword, graph=graph)

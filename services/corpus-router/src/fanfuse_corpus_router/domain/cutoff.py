@@ -31,7 +31,7 @@ class Cutoff:
         candidate, routing = self.order[position], self.bar.routing
         if position < self.passed_n:
             return praise(candidate) if position < self.selected_n else self._limit(position)
-        objection = self.bar.objection(candidate) or ""
+        objection = self.bar.objection(candidate)
         if position < self.selected_n:
             return f"kept by min_corpora {routing.min_corpora} although {objection}"
         return self._limit(position) if position < routing.min_corpora else objection
@@ -51,19 +51,20 @@ class Bar:
     routing: RoutingConfig
     positive: bool
     """Its score must be positive."""
-    threshold: bool
-    """Its probability must reach the threshold."""
+    threshold: float
+    """Its probability must reach this."""
 
-    def objection(self, candidate: Candidate) -> str | None:
-        """What speaks against a candidate; nothing does where a capability of it is asked for."""
-        if candidate.asked:
-            return None
+    def passes(self, candidate: Candidate) -> bool:
+        """True if nothing speaks against a candidate; nothing does where a capability of it is asked for."""
+        return bool(candidate.asked) or not (
+            (self.positive and candidate.score <= 0.0) or candidate.probability < self.threshold
+        )
+
+    def objection(self, candidate: Candidate) -> str:
+        """What speaks against a candidate that does not pass."""
         if self.positive and candidate.score <= 0.0:
             return "its score is not positive"
-        if self.threshold and candidate.probability < self.routing.score_threshold:
-            wanted = self.routing.score_threshold
-            return f"probability {candidate.probability:.3f} is below score_threshold {wanted:g}"
-        return None
+        return f"probability {candidate.probability:.3f} is below score_threshold {self.threshold:g}"
 
 
 def cut_off(strategy: Strategy, allowed: Sequence[Candidate], routing: RoutingConfig) -> Cutoff:
@@ -71,11 +72,11 @@ def cut_off(strategy: Strategy, allowed: Sequence[Candidate], routing: RoutingCo
     judged = strategy is not Strategy.ALL
     # Where rules only excluded, nothing speaks for one of the others: all of them are candidates.
     positive = judged and (strategy is Strategy.LEARNED or any(candidate.boosts for candidate in allowed))
-    bar = Bar(routing, positive, judged)
+    bar = Bar(routing, positive, routing.score_threshold if judged else 0.0)
     passed: list[Candidate] = []
     failed: list[Candidate] = []
     for candidate in allowed:
-        (failed if bar.objection(candidate) else passed).append(candidate)
+        (passed if bar.passes(candidate) else failed).append(candidate)
     order = (*passed, *failed)
     wanted = min(max(len(passed), routing.min_corpora), len(order), _ceiling(routing))
     return Cutoff(order, len(passed), affordable(order[:wanted], routing.max_cost), bar)

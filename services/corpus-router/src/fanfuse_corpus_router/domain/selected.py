@@ -33,7 +33,7 @@ class Selection:
     shape: Shape
     """The shape that weighs the lanes: that of the text, or of an earlier decision."""
     standby: tuple[CorpusCard, ...] = ()
-    """Corpora that are not selected and may stand in for one that is down, best first. Visible, not excluded, not held
-    back, within their scope. Empty under a pin or an earlier decision: these corpora and no other."""
+    """Corpora that a selected one names as its fallbacks and that are not selected themselves, best first. Visible, not
+    excluded, not held back, within their scope. Empty under a pin or an earlier decision: these and no other."""
     unconfirmed: tuple[Unconfirmed, ...] = ()
     """OUT_OF_SCOPE: the card says that it cannot confirm what is asked. Left out, or pinned and searched anyway."""

@@ -95,7 +95,7 @@ def _strategy(ranking: Ranking, routing: RoutingConfig) -> Strategy:
         return Strategy.ALL
     if any(one.boosts for one in ranking.allowed) or any(one.excludes for one in ranking.shut):
         return Strategy.STATIC_RULES
-    differ = len({candidate.probability for candidate in ranking.allowed}) > 1
+    differ = ranking.allowed[0].probability != ranking.allowed[-1].probability
     return Strategy.LEARNED if routing.strategy is Strategy.LEARNED and differ else Strategy.ALL
 
 
@@ -121,9 +121,15 @@ def _selection(
             for one, weight in zip(chosen, corpus_weights(chosen), strict=True)
         ),
         shape=event.classification.shape,
-        standby=tuple(candidate.card for candidate in cutoff.order[cutoff.selected_n :]),
+        standby=_standby(cutoff),
         unconfirmed=unconfirmed,
     )
+
+
+def _standby(cutoff: Cutoff) -> tuple[CorpusCard, ...]:
+    named = {name for one in cutoff.order[: cutoff.selected_n] for name in one.card.fallbacks}
+    rest = cutoff.order[cutoff.selected_n :] if named else ()
+    return tuple(candidate.card for candidate in rest if candidate.card.corpus in named)
 
 
 def _why(strategy: Strategy, cutoff: Cutoff, event: QueryClassified, routing: RoutingConfig) -> str:
