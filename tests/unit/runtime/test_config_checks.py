@@ -164,6 +164,16 @@ def test_bounds_that_can_never_be_met(options, level, key, said):
     assert said in message
 
 
+def test_a_cost_that_the_fewest_corpora_are_always_over():
+    corpora = [corpus("a", cost=3.0), corpus("b", cost=2.0), corpus("c", cost=9.0), corpus("d", "u")]
+
+    assert findings(corpora=corpora, min_corpora=2, max_cost=5.0) == []
+    assert findings(corpora=corpora, max_cost=1.0) == []
+    [(level, path, message)] = findings(corpora=corpora, min_corpora=2, max_cost=4.5)
+    assert (level, path) == (Level.WARNING, "retrieval.routing.max_cost")
+    assert message.startswith("min_corpora 2 is never met for tenant 't': its cheapest corpora cost 5 together")
+
+
 def test_bounds_at_their_edge_are_sound():
     assert findings(min_corpora=2, score_threshold=0.5) == []
 

@@ -138,7 +138,20 @@ def _bounds(config: FanfuseConfig) -> Iterator[Finding]:
     elif most and routing.min_corpora > most:
         message = f"{routing.min_corpora} is never met: no tenant in `corpora` has more than {most}"
         yield _warning((*_ROUTING, "min_corpora"), message)
+    yield from _budget(config)
     yield from _threshold(routing)
+
+
+def _budget(config: FanfuseConfig) -> Iterator[Finding]:
+    routing = config.retrieval.routing
+    for tenant, corpora in sorted(_tenants(config).items()):
+        cheapest = sum(sorted(corpus.card.cost for corpus in corpora.values())[: routing.min_corpora])
+        if routing.max_cost and routing.min_corpora > 1 and cheapest > routing.max_cost:
+            message = (
+                f"min_corpora {routing.min_corpora} is never met for tenant {tenant!r}: "
+                f"its cheapest corpora cost {cheapest:g} together, over max_cost {routing.max_cost:g}"
+            )
+            yield _warning((*_ROUTING, "max_cost"), message)
 
 
 def _threshold(routing: RoutingConfig) -> Iterator[Finding]:
