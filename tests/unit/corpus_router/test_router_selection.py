@@ -9,7 +9,7 @@ from fanfuse_contracts.config import RoutingConfig
 from fanfuse_contracts.enums import RejectionCode, Strategy
 from fanfuse_contracts.plan import Rejection
 from fanfuse_corpus_router.domain.candidates import softmax
-from fanfuse_corpus_router.domain.corpus_decision import MAX_LISTED_CANDIDATES
+from fanfuse_corpus_router.domain.corpus_decision import MIN_LISTED, RUNNERS_UP
 from fanfuse_corpus_router.domain.selected import Selection
 from fanfuse_corpus_router.domain.selection import select_corpora
 
@@ -96,12 +96,22 @@ def test_no_query_searches_more_corpora_than_the_contract_allows(select):
     selection = select(names=names)
     assert list(chosen(selection)) == names[: limits.MAX_CORPORA_PER_QUERY]
     assert selection.decision.scores[-1].reason == f"more than {limits.MAX_CORPORA_PER_QUERY} corpora"
+    assert len(selection.decision.scores) == len(names)
 
 
-def test_a_decision_lists_a_bounded_number_of_candidates(select):
-    selection = select(names=[f"c{number:03}" for number in range(500)])
-    assert len(selection.decision.scores) == MAX_LISTED_CANDIDATES
+@pytest.mark.parametrize(("max_corpora", "listed"), [(1, MIN_LISTED), (20, 20 + RUNNERS_UP)])
+def test_a_decision_lists_a_bounded_number_of_candidates(select, max_corpora, listed):
+    selection = select(names=[f"c{number:03}" for number in range(500)], max_corpora=max_corpora)
+    assert len(selection.decision.scores) == listed
     assert selection.decision.candidate_n == 500
+
+
+def test_a_decision_lists_excluded_corpora_however_many_others_there_are(select, build):
+    scores = tuple(build.score(f"c{number:03}", 0.0, exclude="x") for number in range(100, 120))
+    selection = select(scores, names=[f"c{number:03}" for number in range(200)])
+    excluded = [row for row in selection.decision.scores if row.excluded_by]
+    assert [row.corpus for row in excluded] == [f"c{number}" for number in range(100, 100 + RUNNERS_UP)]
+    assert selection.decision.candidate_n == 200
 
 
 def test_a_pin_with_repeats_counts_once(select):

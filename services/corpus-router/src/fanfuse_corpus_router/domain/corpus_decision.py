@@ -7,40 +7,48 @@ nothing.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from fanfuse_contracts import limits
 from fanfuse_contracts.config import RoutingConfig
 from fanfuse_contracts.enums import Strategy, UnconfirmedReason
 from fanfuse_contracts.plan import CorpusRoutingDecision, Unconfirmed
 from fanfuse_corpus_router.domain import rejections
 from fanfuse_corpus_router.domain.candidates import Candidate
 
-MAX_LISTED_CANDIDATES = limits.MAX_CORPORA_PER_QUERY + 8
-"""Candidates kept in a decision, best first: a tenant with thousands of corpora must not fill the answer."""
+MIN_LISTED = 24
+"""Candidates that a decision always lists, best first."""
+RUNNERS_UP = 8
+"""Candidates listed behind the selected ones, and at most so many of those that may not be searched: a tenant with
+thousands of corpora must not fill the answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Every candidate, the first `selected_n` of which are searched; `reason` is asked for those that are listed."""
+    """Candidates, the first `selected_n` of which are searched, and those that may not be searched.
+
+    `reason` is asked for the position of each of the first that is listed.
+    """
 
     candidates: Sequence[Candidate]
     selected_n: int
     reason: Callable[[int], str]
+    shut: Sequence[Candidate] = ()
 
 
 def decide(strategy: Strategy, routing: RoutingConfig, listing: Listing, reason: str) -> CorpusRoutingDecision:
     """The decision; `fan_out` says that every selected corpus is searched in lanes of its own."""
+    candidates, selected_n = listing.candidates, listing.selected_n
+    shown = candidates[: max(MIN_LISTED, selected_n + RUNNERS_UP)]
     # Rows are validated with the decision, in one go: half the time of one model after the other.
     return CorpusRoutingDecision.model_validate(
         {
             "strategy": strategy,
             "configured": routing.strategy,
-            "selected_corpora": tuple(one.card.corpus for one in listing.candidates[: listing.selected_n]),
-            "scores": tuple(
-                _row(candidate, position < listing.selected_n, listing.reason(position))
-                for position, candidate in enumerate(listing.candidates[:MAX_LISTED_CANDIDATES])
+            "selected_corpora": tuple(candidate.card.corpus for candidate in candidates[:selected_n]),
+            "scores": (
+                *[_row(one, place < selected_n, listing.reason(place)) for place, one in enumerate(shown)],
+                *[_row(one, False, why_shut(one)) for one in listing.shut[:RUNNERS_UP]],
             ),
             "fan_out": True,
-            "candidate_n": len(listing.candidates),
+            "candidate_n": len(candidates) + len(listing.shut),
             "reason": reason,
         }
     )

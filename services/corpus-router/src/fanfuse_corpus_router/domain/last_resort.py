@@ -12,7 +12,7 @@ from fanfuse_contracts.corpus import CorpusCard
 from fanfuse_contracts.enums import RejectionCode, Strategy
 from fanfuse_contracts.plan import Rejection
 from fanfuse_corpus_router.domain.candidates import excluded, excluded_or_out_of_scope, rank_candidates
-from fanfuse_corpus_router.domain.corpus_decision import Listing, decide, why_shut
+from fanfuse_corpus_router.domain.corpus_decision import Listing, decide
 from fanfuse_corpus_router.domain.selected import SelectedCorpus, Selection
 
 _WANT_OF_A_CORPUS = {
@@ -49,15 +49,15 @@ def select_last_resort(
         return refusal
     rest = rank_candidates(others, event.corpus_scores, temperature, excluded)
     # Nobody competes with the last resort: the others have no probability.
-    rows = (*mine, *(one._replace(probability=0.0) for one in (*rest.allowed, *rest.shut)))
+    rows = (*mine, *(one._replace(probability=0.0) for one in rest.allowed))
 
     def reason(position: int) -> str:
-        if position == 0:
-            return f"the last resort: {why}"
-        return why_shut(rows[position]) if rows[position].excludes else "not pinned"
+        return "not pinned" if position else f"the last resort: {why}"
 
     return Selection(
-        decision=decide(Strategy.UNCONSTRAINED, routing, Listing(rows, 1, reason), f"the last resort: {why}"),
+        decision=decide(
+            Strategy.UNCONSTRAINED, routing, Listing(rows, 1, reason, rest.shut), f"the last resort: {why}"
+        ),
         corpora=(SelectedCorpus(held, 1.0, asked=mine[0].asked),),
         shape=event.classification.shape,
     )

@@ -21,7 +21,7 @@ from fanfuse_corpus_router.domain.candidates import (
     excluded_or_out_of_scope,
     rank_candidates,
 )
-from fanfuse_corpus_router.domain.corpus_decision import Listing, decide, out_of_scope, why_shut
+from fanfuse_corpus_router.domain.corpus_decision import Listing, decide, out_of_scope
 from fanfuse_corpus_router.domain.cutoff import Cutoff, cut_off
 from fanfuse_corpus_router.domain.explicit import select_pinned
 from fanfuse_corpus_router.domain.last_resort import held_back, select_last_resort
@@ -108,12 +108,7 @@ def _selection(
     unconfirmed: tuple[Unconfirmed, ...],
 ) -> Selection:
     chosen = cutoff.order[: cutoff.selected_n]
-    candidates = (*cutoff.order, *ranking.shut)
-
-    def reason(position: int) -> str:
-        return cutoff.reason(position) if position < len(cutoff.order) else why_shut(candidates[position])
-
-    listing = Listing(candidates, cutoff.selected_n, reason)
+    listing = Listing(cutoff.order, cutoff.selected_n, cutoff.reason, ranking.shut)
     return Selection(
         decision=decide(strategy, routing, listing, _why(strategy, cutoff, event, routing)),
         corpora=tuple(
