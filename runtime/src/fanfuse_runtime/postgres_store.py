@@ -32,6 +32,8 @@ _TIMEOUT_S: Final = 5.0
 _RETRY_S: Final = 0.5
 _RETRY_AFTER_FAULT_S: Final = 1.0
 _WRITERS: Final = 2
+_IDLE_S: Final = 10.0
+"""Who only follows keeps one connection."""
 _SETTINGS: Final[dict[str, Any]] = {
     # A pooler between us and the database knows no prepared statements of ours.
     "statement_cache_size": 0,
@@ -76,10 +78,11 @@ class PostgresCorpusStore(KnownCards):
     # -- follow -------------------------------------------------------------------------------------------------
 
     async def start(self, timeout_s: float = 10.0) -> None:
-        """Follow changes; returns when every present card is known. Raises `TimeoutError`, `StoreUnavailableError`."""
+        """Follow changes; returns when every present card is known. Raises `StoreUnavailableError`."""
         async with self._connected():
             self._task = asyncio.create_task(self._run())
-        await asyncio.wait_for(self._loaded.wait(), timeout_s)
+        with _plainly():
+            await asyncio.wait_for(self._loaded.wait(), timeout_s)
 
     async def stop(self) -> None:
         """Stop following, and close every connection."""
@@ -210,6 +213,7 @@ class PostgresCorpusStore(KnownCards):
                 self._dsn,
                 min_size=0,
                 max_size=_WRITERS,
+                max_inactive_connection_lifetime=_IDLE_S,
                 timeout=_TIMEOUT_S,
                 command_timeout=_TIMEOUT_S,
                 **_SETTINGS,

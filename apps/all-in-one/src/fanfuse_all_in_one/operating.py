@@ -31,6 +31,7 @@ from fanfuse_runtime.clock import BrokerClock
 from fanfuse_runtime.configfile import load_config
 from fanfuse_runtime.corpus_store import ConflictError as StoreConflictError
 from fanfuse_runtime.corpus_store import CorpusStore, Registered, RegistryError
+from fanfuse_runtime.memory_store import MemoryCorpusStore
 from fanfuse_runtime.pools import PoolsView
 from fanfuse_runtime.settings import RuntimeSettings
 from fanfuse_runtime.setup import TRANSIENT, ensure_topology
@@ -226,6 +227,13 @@ async def operator_on(
             await store.stop()
     finally:
         await bus.nc.close()
+
+
+async def cards_of_file(config: FanfuseConfig, data_dir: Path) -> list[CorpusCard]:
+    """Every corpus of a file that is the registry itself (`registry.store: memory`): no bus is needed."""
+    with _plainly():
+        found = await MemoryCorpusStore(config.cards(), data_dir).read_all()
+    return [each.card for each in found if each.card is not None]
 
 
 async def _bus_at(url: str) -> Bus:

@@ -65,6 +65,8 @@ async def seed_corpora(
         raise OperatorError(
             "the file itself is the registry (registry.store: memory): nothing to seed, start the services again"
         )
+    if config.registry != operator.config.registry:
+        raise OperatorError("this command is connected to another registry than the file's: connect it with the file")
     cards = config.cards()
     rows = [_row(card, (await operator.card(card.tenant, card.corpus)).card) for card in cards]
     surplus = await _surplus(operator, cards) if prune else []

@@ -11,8 +11,19 @@ from fanfuse_cli import corpus_routing
 from fanfuse_cli.console import remark, results
 from fanfuse_cli.failures import FAILED, plainly, stop
 from fanfuse_cli.interrupts import run_until_signal
-from fanfuse_cli.options import DEFAULT_DATA, AsJson, Corpus, DataDir, NatsUrl, Tenant, stated_url
+from fanfuse_cli.options import (
+    DEFAULT_DATA,
+    AsJson,
+    ConfigFile,
+    Corpus,
+    DataDir,
+    NatsUrl,
+    Tenant,
+    stated_config,
+    stated_url,
+)
 from fanfuse_cli.progress import index_progress
+from fanfuse_contracts.config import FanfuseConfig, Store
 from fanfuse_contracts.corpus import CorpusCard
 
 _SHOWN = 20
@@ -36,6 +47,7 @@ def index(
     vectors: Vectors = None,
     display_name: Name = None,
     description: Description = None,
+    file: ConfigFile = None,
     data: DataDir = DEFAULT_DATA,
     nats_url: NatsUrl = None,
 ) -> None:
@@ -49,9 +61,10 @@ def index(
     total = loading.total_bytes()
     readers = frozenset(reader) if reader else None
     wish = Wish(tenant, corpus, public, readers, display_name, description)
+    config = stated_config(file)
 
     async def run(url: str, alone: bool) -> Indexed:
-        async with operator_on(url, alone=alone) as operator:
+        async with operator_on(url, alone=alone, config=config, data_dir=data) as operator:
             with index_progress(f"{tenant}/{corpus}", lambda: (loading.bytes_read, total)) as told:
                 return await index_corpus(operator, data, wish, loading, lambda: loading.report.fields, told)
 
@@ -74,6 +87,7 @@ def delete(
     tenant: Tenant,
     corpus: Corpus,
     identifier: Ids = None,
+    file: ConfigFile = None,
     data: DataDir = DEFAULT_DATA,
     nats_url: NatsUrl = None,
 ) -> None:
@@ -82,8 +96,10 @@ def delete(
     from fanfuse_all_in_one.deleting import Deleted, delete_chunks
     from fanfuse_all_in_one.operating import operator_on
 
+    config = stated_config(file)
+
     async def run(url: str, alone: bool) -> Deleted:
-        async with operator_on(url, alone=alone) as operator:
+        async with operator_on(url, alone=alone, config=config, data_dir=data) as operator:
             with index_progress(f"{tenant}/{corpus}") as told:
                 return await delete_chunks(operator, data, tenant, corpus, identifier or None, told)
 
@@ -103,23 +119,31 @@ corpus_app.command("seed")(corpus_routing.seed)
 def list_corpora(
     tenant: Annotated[str | None, typer.Option(help="Only this tenant's.")] = None,
     as_json: AsJson = False,
+    file: ConfigFile = None,
     data: DataDir = DEFAULT_DATA,
     nats_url: NatsUrl = None,
 ) -> None:
     """List the corpora that are registered."""
-    from fanfuse_all_in_one.databus import data_bus
-    from fanfuse_all_in_one.operating import operator_on
-
-    async def run(url: str, alone: bool) -> list[CorpusCard]:
-        async with operator_on(url, alone=alone) as operator:
-            return [card for card in await operator.cards() if tenant in (None, card.tenant)]
-
-    with data_bus(data, stated_url(nats_url), announce=False, say=remark) as bus:
-        cards = run_until_signal(run(bus.url, bus.server is not None))
+    found = _registered(stated_config(file), data, nats_url)
+    cards = [card for card in found if tenant in (None, card.tenant)]
     if as_json:
         print(f"[{','.join(card.to_json().decode() for card in cards)}]")
     else:
         results().print(corpus_table(cards) if cards else "no corpus yet: see `fanfuse index --help`")
+
+
+def _registered(config: FanfuseConfig | None, data: Path, nats_url: str | None) -> list[CorpusCard]:
+    from fanfuse_all_in_one.databus import data_bus
+    from fanfuse_all_in_one.operating import cards_of_file, operator_on
+
+    async def run(url: str, alone: bool) -> list[CorpusCard]:
+        async with operator_on(url, alone=alone, config=config, data_dir=data) as operator:
+            return await operator.cards()
+
+    if config is not None and config.registry.store is Store.MEMORY:
+        return run_until_signal(cards_of_file(config, data))
+    with data_bus(data, stated_url(nats_url), announce=False, say=remark) as bus:
+        return run_until_signal(run(bus.url, bus.server is not None))
 
 
 def corpus_table(cards: list[CorpusCard]) -> Table:

@@ -123,7 +123,7 @@ def seed(
     config = load_config(file)
 
     async def run(url: str, alone: bool) -> SeedReport:
-        async with operator_on(url, alone=alone) as operator:
+        async with operator_on(url, alone=alone, config=config, data_dir=data) as operator:
             return await seed_corpora(operator, config, prune=prune, dry_run=dry_run)
 
     with data_bus(data, stated_url(nats_url), announce=False, say=remark) as bus:

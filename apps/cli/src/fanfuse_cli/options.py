@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from fanfuse_all_in_one.databus import BusUnavailableError, find_bus
+from fanfuse_contracts.config import FanfuseConfig
 from fanfuse_contracts.query import Principal
 from fanfuse_contracts.tokens import InvalidTokenError, check_token
 
@@ -46,6 +47,15 @@ DEFAULT_DATA = Path(".fanfuse")
 def stated_url(nats_url: str | None) -> str | None:
     """The URL as stated; a blank one counts as not stated."""
     return nats_url or os.environ.get(URL_VARIABLE) or None
+
+
+def stated_config(file: Path | None) -> FanfuseConfig | None:
+    """The file as stated; None: what the environment says, as for a service. Raises `ConfigError`."""
+    if file is None:
+        return None
+    from fanfuse_runtime.configfile import load_config
+
+    return load_config(file)
 
 
 def running_bus(data_dir: Path, nats_url: str | None) -> str:

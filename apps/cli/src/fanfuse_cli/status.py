@@ -10,7 +10,7 @@ from rich.table import Table
 from fanfuse_cli.console import results
 from fanfuse_cli.corpora import corpus_table
 from fanfuse_cli.failures import plainly
-from fanfuse_cli.options import DEFAULT_DATA, DataDir, NatsUrl, running_bus
+from fanfuse_cli.options import DEFAULT_DATA, ConfigFile, DataDir, NatsUrl, running_bus, stated_config
 from fanfuse_contracts.health import BackendState, Heartbeat
 
 if TYPE_CHECKING:
@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 
 
 @plainly
-def status(data: DataDir = DEFAULT_DATA, nats_url: NatsUrl = None) -> None:
+def status(file: ConfigFile = None, data: DataDir = DEFAULT_DATA, nats_url: NatsUrl = None) -> None:
     """Show live instances, pools, streams with their lag, backend health and corpora."""
     from fanfuse_all_in_one.operating import operator_on
 
+    config = stated_config(file)
+
     async def run(url: str) -> list[RenderableType]:
-        async with operator_on(url) as operator:
+        async with operator_on(url, config=config, data_dir=data) as operator:
             return [
                 f"bus {url}",
                 _instances(await operator.alive()),
