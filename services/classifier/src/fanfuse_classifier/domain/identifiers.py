@@ -94,7 +94,7 @@ def find_identifiers(text: str) -> tuple[Identifier, ...]:
     found = [*whole]
     taken = {place for identifier in whole for place in range(identifier.start, identifier.end)}
     for match in _RUN.finditer(masked):
-        if _WORTH_READING.search(match[0]):
+        if not match[0].isdecimal() and _WORTH_READING.search(match[0]):
             found.extend(f for f in _in_run(masked, match) if taken.isdisjoint((f.start, f.end - 1)))
     return tuple(sorted(found, key=lambda identifier: identifier.start))
 

@@ -60,6 +60,9 @@ def outside(words: Iterable[Word], spans: Iterable[Span]) -> tuple[Word, ...]:
     kept: list[Word] = []
     place, covered = 0, 0
     for word in words:
+        if covered <= word.start and (place == len(ordered) or ordered[place][0] >= word.end):
+            kept.append(word)
+            continue
         begin = max(word.start, covered)
         while place < len(ordered) and ordered[place][0] < word.end:
             start, end = ordered[place]
