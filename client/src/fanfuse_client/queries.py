@@ -19,7 +19,6 @@ Named = tuple[str, Query]
 
 _MAX_FAULTS: Final = 3
 _COMPACT_JWT: Final = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
-_MAX_TOKEN_CHARS: Final = 8_192
 
 
 def new_query_id() -> str:
@@ -37,8 +36,10 @@ def checked_query_id(query_id: str | None) -> str:
 
 def checked_token(principal_token: str) -> str:
     """The caller's token, unread. Raises `InvalidQuery`, which never repeats it, for what is no compact JWT."""
-    if len(principal_token) > _MAX_TOKEN_CHARS or not _COMPACT_JWT.fullmatch(principal_token):
-        raise InvalidQuery(f"principal_token is no compact JWT of at most {_MAX_TOKEN_CHARS} characters")
+    if len(principal_token) > limits.MAX_PRINCIPAL_TOKEN_CHARS or not _COMPACT_JWT.fullmatch(principal_token):
+        raise InvalidQuery(
+            f"principal_token is no compact JWT of at most {limits.MAX_PRINCIPAL_TOKEN_CHARS} characters"
+        )
     return principal_token
 
 

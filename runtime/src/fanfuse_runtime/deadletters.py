@@ -50,7 +50,7 @@ async def publish_dead_letter(
         reason=reason,
         detail=detail[:_MAX_DETAIL],
         deliveries=deliveries,
-        headers={name: value for name, value in headers.items() if name != PRINCIPAL},
+        headers={name: value for name, value in headers.items() if name.casefold() != PRINCIPAL.casefold()},
         payload_base64=base64.b64encode(data[:_MAX_PAYLOAD]).decode(),
         at=datetime.fromtimestamp(bus.now_ns() / 1e9, UTC).isoformat(),
     )

@@ -24,6 +24,7 @@ from fanfuse_contracts.tokens import InvalidTokenError
 from fanfuse_runtime.context import Context
 from fanfuse_runtime.delivery import Delivery
 from fanfuse_runtime.guard import Guard, OnFailed
+from fanfuse_runtime.logs import get_logger
 from fanfuse_runtime.pull import PullLoop
 from fanfuse_runtime.rejections import reject_invalid
 from fanfuse_runtime.setup import ensure_consumer
@@ -37,8 +38,14 @@ M = TypeVar("M", bound=Model)
 R = TypeVar("R", bound=Model)
 CoreHandler = Callable[[Delivery], Coroutine[Any, Any, None]]
 
+_log = get_logger("router")
 _CORE_SLOTS = 64
 _PENDING_MSGS = 65_536
+_INTERNAL = Rejection(
+    code=RejectionCode.INTERNAL,
+    message="the service failed on this request: ask again, and look at its log",
+    retryable=True,
+)
 
 
 async def _to_delivery(message: "NatsMessage") -> Delivery:
@@ -109,6 +116,9 @@ class ServiceRouter:
                         reply = invalid(reject_invalid(error))
                     except InvalidTokenError as error:
                         reply = invalid(Rejection(code=RejectionCode.INVALID_QUERY, message=str(error)))
+                    except Exception as error:  # noqa: BLE001 - nobody redelivers a core request: its caller must hear
+                        _log.error("request.failed", handler=span_name, exc_info=error)
+                        reply = invalid(_INTERNAL)
                     await self._context.bus.nc.publish(delivery.reply, reply.to_json(), headers=inject({}))
 
             subscribe(answer)

@@ -46,8 +46,11 @@ async def test_what_a_card_and_the_scopes_say_of_a_text_is_published(nats_server
     assert event.corpus_scores == (
         CorpusScore(
             corpus="records",
-            score=2.0,
-            fired=(FiredRule(rule="scope:hr", effect=Effect.BOOST, amount=2.0),),
+            score=3.0,
+            fired=(
+                FiredRule(rule="scope:hr", effect=Effect.BOOST, amount=2.0),
+                FiredRule(rule="capability:leave-balance", effect=Effect.BOOST, amount=1.0),
+            ),
             asked=(AskedCapability(capability="leave-balance", matched=("leave balance",), found=("employee",)),),
             cannot_confirm=("salaries",),
         ),

@@ -18,7 +18,8 @@ from fanfuse_runtime.kv_store import KvCorpusStore
 from fanfuse_runtime.server import NatsServer
 from fanfuse_runtime.setup import ensure_bucket, ensure_topology_in_time
 from fanfuse_testing.flow import eventually
-from fanfuse_testing.store_suite import DOCS, LEGAL, WritableStoreSuite, applied, indexed
+from fanfuse_testing.store_suite import DOCS, LEGAL, applied, indexed
+from fanfuse_testing.writable_store_suite import WritableStoreSuite
 
 
 class TestKvStore(WritableStoreSuite):

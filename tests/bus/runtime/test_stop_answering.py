@@ -5,7 +5,7 @@ import asyncio
 from nats.aio.client import Client
 
 from fanfuse_contracts import subjects
-from fanfuse_contracts.enums import Stage
+from fanfuse_contracts.enums import RejectionCode, Stage
 from fanfuse_contracts.plan import DecideReply, DecideRequest
 from fanfuse_contracts.query import SubmittedQuery
 from fanfuse_runtime.compose import compose
@@ -58,3 +58,24 @@ async def test_requests_in_flight_are_answered_and_new_ones_go_to_others(
         replies = await asyncio.gather(*asked)
     assert [DecideReply.from_json(reply.data) for reply in replies] == [DecideReply()] * (REQUESTS + 20)
     assert set(taken[-20:]) != {stopping.context.instance}
+
+
+async def test_a_handler_that_breaks_answers_with_a_typed_rejection(nats_server: NatsServer, caller: Client) -> None:
+    """Nobody redelivers a core request: without a reply its caller would wait for its whole time."""
+
+    def build(context: Context) -> Service:
+        router = ServiceRouter(Stage.CLASSIFIER, context)
+
+        @router.respond(
+            subjects.QUERY_DECIDE, DecideRequest, invalid=lambda rejection: DecideReply(rejection=rejection)
+        )
+        async def on_query_decide(delivery: Delivery, _: DecideRequest) -> DecideReply:
+            raise RuntimeError("a fault of the handler")
+
+        return Service(stage=Stage.CLASSIFIER, router=router)
+
+    async with compose(build, settings=RuntimeSettings(nats_url=nats_server.url)):
+        reply = await caller.request(subjects.query_decide("acme"), BODY, timeout=5)
+    rejection = DecideReply.from_json(reply.data).rejection
+    assert rejection is not None
+    assert (rejection.code, rejection.retryable) == (RejectionCode.INTERNAL, True)

@@ -58,7 +58,8 @@ def test_rows_hold_raw_scores_and_fired_rules_by_corpus_id():
 def test_rows_hold_what_is_asked_of_a_corpus_and_what_it_can_not_confirm():
     [row] = run("clause C-7 of the verdict").corpus_scores
 
-    assert (row.corpus, row.score, row.fired) == ("law", 0.0, ())
+    boost = FiredRule(rule="capability:clauses", effect=Effect.BOOST, amount=1.0)
+    assert (row.corpus, row.score, row.fired) == ("law", 1.0, (boost,)), "what is asked speaks for its corpus"
     assert row.asked == (AskedCapability(capability="clauses", matched=("clause",), found=("id",)),)
     assert row.cannot_confirm == ("verdicts",)
 

@@ -11,8 +11,9 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from fanfuse_classifier.adapters.principals import MAX_TOKEN_CHARS, Authenticator
+from fanfuse_classifier.adapters.principals import Authenticator
 from fanfuse_contracts.enums import RejectionCode
+from fanfuse_contracts.limits import MAX_PRINCIPAL_TOKEN_CHARS
 from fanfuse_contracts.plan import Rejection
 from fanfuse_contracts.query import Principal, SubmittedQuery
 from fanfuse_contracts.security import SecurityConfig
@@ -295,5 +296,5 @@ def test_a_token_signed_over_other_claims_is_refused():
 
 
 def test_a_megabyte_is_not_even_read():
-    assert f"at most {MAX_TOKEN_CHARS} are read" in refused(sign(padding="x" * 1_000_000))
-    assert f"at most {MAX_TOKEN_CHARS} are read" in refused("é" * 1_000_000)
+    assert f"at most {MAX_PRINCIPAL_TOKEN_CHARS} are read" in refused(sign(padding="x" * 1_000_000))
+    assert f"at most {MAX_PRINCIPAL_TOKEN_CHARS} are read" in refused("é" * 1_000_000)

@@ -12,11 +12,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from fanfuse_classifier.domain.principals import check_claims, settle_principal
 from fanfuse_classifier.domain.refusals import refuse_unauthenticated
+from fanfuse_contracts import limits
 from fanfuse_contracts.plan import Rejection
 from fanfuse_contracts.query import Principal, SubmittedQuery
 from fanfuse_contracts.security import SecurityConfig, ed25519_public_bytes
 
-MAX_TOKEN_CHARS: Final = 8_192
 _ALGORITHM: Final = "EdDSA"
 _SIGNATURE_ONLY: Final[jwt.types.Options] = {
     "verify_signature": True,
@@ -57,8 +57,10 @@ class Authenticator:
         keys = self._keys.get(tenant)
         if keys is None:
             return refuse_unauthenticated(f"tenant {tenant!r} has no security.principal_keys to check a token with")
-        if len(token) > MAX_TOKEN_CHARS:
-            return refuse_unauthenticated(f"the token has {len(token)} characters, at most {MAX_TOKEN_CHARS} are read")
+        if len(token) > limits.MAX_PRINCIPAL_TOKEN_CHARS:
+            return refuse_unauthenticated(
+                f"the token has {len(token)} characters, at most {limits.MAX_PRINCIPAL_TOKEN_CHARS} are read"
+            )
         if not token.isascii():
             return refuse_unauthenticated("the token is no compact JWT")
         return _verify_with(keys, token, tenant, now_s)

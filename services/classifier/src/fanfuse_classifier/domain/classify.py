@@ -6,6 +6,7 @@ In: the query, its tenant's cards, compiled rules and scopes, and the two classi
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from fanfuse_classifier.domain.capabilities import CapabilityMatcher, CardFindings
 from fanfuse_classifier.domain.refusals import refuse_blank
@@ -13,7 +14,7 @@ from fanfuse_classifier.domain.rules import StaticRules
 from fanfuse_classifier.domain.scopes import Scopes
 from fanfuse_classifier.domain.terms import read_terms
 from fanfuse_classifier.ports import CorpusClassifier, ShapeClassifier
-from fanfuse_contracts.classification import CorpusScore, Effect, FiredRule, QueryShape, ScopeSignal
+from fanfuse_contracts.classification import AskedCapability, CorpusScore, Effect, FiredRule, QueryShape, ScopeSignal
 from fanfuse_contracts.corpus import CorpusCard
 from fanfuse_contracts.plan import Rejection
 from fanfuse_contracts.query import SubmittedQuery
@@ -68,14 +69,20 @@ def _joined(*parts: Mapping[str, Sequence[FiredRule]]) -> Mapping[str, Sequence[
 
 
 _NOTHING = CardFindings((), ())
+CAPABILITY_BOOST: Final = 1.0
+"""What an asked capability adds to its corpus's score: as much as a rule's default boost."""
+
+
+def _boost(asked: AskedCapability) -> FiredRule:
+    return FiredRule(rule=f"capability:{asked.capability}", effect=Effect.BOOST, amount=CAPABILITY_BOOST)
 
 
 def _rows(
     scores: Mapping[str, float], fired: Mapping[str, Sequence[FiredRule]], asked: Mapping[str, CardFindings]
 ) -> Iterator[CorpusScore]:
     for corpus in sorted(scores.keys() | fired.keys() | asked.keys()):
-        rules = tuple(fired.get(corpus, ()))
         found = asked.get(corpus, _NOTHING)
+        rules = (*fired.get(corpus, ()), *map(_boost, found.asked))
         yield CorpusScore(
             corpus=corpus,
             score=scores.get(corpus, 0.0) + sum(rule.amount for rule in rules if rule.effect is Effect.BOOST),
