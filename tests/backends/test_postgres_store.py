@@ -17,7 +17,8 @@ from fanfuse_runtime.postgres_store import PostgresCorpusStore
 from fanfuse_runtime.stores import build_store
 from fanfuse_testing.flow import eventually
 from fanfuse_testing.postgres import PASSWORD, PostgresServer
-from fanfuse_testing.store_suite import ARCHIVE, CARDS, DOCS, LEGAL, WritableStoreSuite, applied, indexed
+from fanfuse_testing.store_suite import ARCHIVE, CARDS, DOCS, LEGAL, applied, indexed
+from fanfuse_testing.writable_store_suite import WritableStoreSuite
 
 
 class TestPostgresStore(WritableStoreSuite):

@@ -118,6 +118,7 @@ class PostgresServer:
         for binaries in (*found, *(path.parent for path in debian)):
             if self._runs(binaries / "postgres"):
                 return binaries
+        shutil.rmtree(self._folder)
         raise PostgresMissingError("no PostgreSQL server: install 'fanfuse-testing[postgres]', or Debian's postgresql")
 
     def _copied(self, site: Path) -> Path:
