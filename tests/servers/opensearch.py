@@ -1,0 +1,106 @@
+"""Real OpenSearch nodes as child processes: one per release and session, or one that a test may kill.
+
+In: a release. Out: its address. `OPENSEARCH_URL` names a server to use instead. Each node listens on a free port of
+this machine, keeps its data in a temporary folder and ends with the process that started it.
+"""
+
+import atexit
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+import urllib.request
+from contextlib import closing
+from functools import cache
+from pathlib import Path
+from typing import Final, Self
+
+import pytest
+
+from fanfuse_runtime.children import ended_with_parent
+from tests.servers.opensearch_release import MissingServerError, Release, class_path, java_for
+
+_LAUNCHER: Final = Path(__file__).with_name("OpenSearchLauncher.java")
+_START_WITHIN_S: Final = 120.0
+_OPTIONS: Final = ("-Xmx512m", "-Xms256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dlog4j2.level=ERROR")
+
+
+class OpenSearchServer:
+    """One node, in a folder that goes with it."""
+
+    def __init__(self, release: Release) -> None:
+        self._release = release
+        self._folder = Path(tempfile.mkdtemp(prefix="fanfuse-opensearch-"))
+        (self._folder / "config").mkdir()
+        self._process: subprocess.Popen[bytes] | None = None
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> Self:
+        """Start it and wait until it answers. A second start after a kill keeps port and data."""
+        command = [java_for(self._release), *_OPTIONS, "-cp", class_path(self._release), _LAUNCHER]
+        arguments = [self._folder, self._folder / "data", str(self.port), *self._release.plugins]
+        with (self._folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [*command, *arguments], stdin=subprocess.PIPE, stdout=log, stderr=log, preexec_fn=ended_with_parent()
+            )
+        self._await_ready(self._process)
+        return self
+
+    def kill(self) -> None:
+        """End it at once (SIGKILL): connections are cut, what was acknowledged is kept."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+
+    def close(self) -> None:
+        """End it and remove its files."""
+        self.kill()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _await_ready(self, process: subprocess.Popen[bytes]) -> None:
+        deadline = time.monotonic() + _START_WITHIN_S
+        while not _answers(f"{self.url}/_cluster/health?wait_for_status=yellow&timeout=10s"):
+            if process.poll() is not None or time.monotonic() > deadline:
+                said = (self._folder / "log").read_text()[-1_000:]
+                raise RuntimeError(f"OpenSearch {self._release.version} did not start: {said}")
+            time.sleep(0.1)
+
+
+@cache
+def opensearch_url(release: Release) -> str:
+    """Address of a running server; skips the test where there is none and none can be started."""
+    return os.environ.get("OPENSEARCH_URL") or _shared(release).url
+
+
+def own_opensearch(release: Release) -> OpenSearchServer:
+    """A started server that this test alone may kill; skips where none can be started."""
+    try:
+        return OpenSearchServer(release).start()
+    except MissingServerError as error:
+        pytest.skip(str(error))
+
+
+@cache
+def _shared(release: Release) -> OpenSearchServer:
+    server = own_opensearch(release)
+    atexit.register(server.close)
+    return server
+
+
+def free_port() -> int:
+    """A port of this machine that nobody uses now."""
+    with closing(socket.socket()) as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=15) as reply:
+            return bool(reply.status == 200)
+    except OSError:
+        return False
