@@ -45,6 +45,16 @@ class Collection:
     query_vectors: Mapping[str, NDArray[np.float32]]
 
 
+@dataclass(frozen=True, slots=True)
+class RoutingQuery:
+    """A query and the collection that answers it; `query_id` is that collection's own."""
+
+    query_id: str
+    text: str
+    corpus: str
+    language: str
+
+
 def shared_folder(beside: Path | None = None) -> Path:
     """$FANFUSE_SHARED, else `shared` beside the checkout `beside`; raises `MissingDataError`."""
     named = os.environ.get(SHARED_VARIABLE)
@@ -66,7 +76,20 @@ def load_collection(name: str, folder: Path) -> Collection:
     return Collection(name, documents, queries, _qrels(source / "qrels.tsv"), document_vectors, query_vectors)
 
 
-def _unpacked(archive: Path, name: str) -> Path:
+def routing_file(split: str, folder: Path) -> Path:
+    """Labelled queries, a JSON object per line: `train` or `test`; raises `MissingDataError`."""
+    return _unpacked(folder / "data" / "routing.tar.xz", "routing", "corpora.jsonl") / f"{split}.jsonl"
+
+
+def load_routing(split: str, folder: Path) -> tuple[RoutingQuery, ...]:
+    """The queries of `routing_file`, in its order."""
+    return tuple(
+        RoutingQuery(row["_id"].removeprefix(f"{row['corpus']}/"), row["text"], row["corpus"], row["lang"])
+        for row in _rows(routing_file(split, folder))
+    )
+
+
+def _unpacked(archive: Path, name: str, holds: str = "corpus.jsonl") -> Path:
     if not archive.is_file():
         raise MissingDataError(f"{archive} does not exist")
     base = Path(tempfile.gettempdir()) / f"fanfuse-collections-{os.getuid()}"
@@ -75,7 +98,7 @@ def _unpacked(archive: Path, name: str) -> Path:
         base.mkdir(mode=0o700, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=base) as partial, tarfile.open(archive) as tar:
             tar.extractall(partial, filter="data")
-            found = next(Path(partial).rglob("corpus.jsonl")).parent
+            found = next(Path(partial).rglob(holds)).parent
             if not target.is_dir():  # another process may have been faster
                 found.rename(target)
     return target

@@ -31,6 +31,7 @@ from fanfuse_contracts.enums import Stage
 from fanfuse_contracts.health import BackendState
 from fanfuse_contracts.query import Principal
 from fanfuse_runtime.compose import Process, compose
+from fanfuse_runtime.configfile import load_config
 from fanfuse_runtime.logs import configure_logs
 from fanfuse_runtime.server import NatsServer
 from fanfuse_runtime.service import ServiceFactory
@@ -151,14 +152,17 @@ async def running_flow(
     *,
     services: Mapping[Stage, ServiceFactory] | None = None,
     span_processor: SpanProcessor | None = None,
+    config_file: Path | None = None,
 ) -> AsyncIterator[Flow]:
     """All five services on a bus for the time of a block. `services` stand in for the shipped ones of their stage."""
-    settings = RuntimeSettings(nats_url=url, data_dir=data_dir, ops_port=0, drain_timeout_s=3.0)
+    settings = RuntimeSettings(
+        nats_url=url, data_dir=data_dir, config_file=config_file, ops_port=0, drain_timeout_s=3.0
+    )
     factories = (FACTORIES | dict(services or {})).values()
     with _logs_of_a_process():
         async with (
             compose(*factories, settings=settings, span_processor=span_processor) as process,
-            operator_on(url, data_dir=data_dir) as operator,
+            operator_on(url, config=load_config(config_file), data_dir=data_dir) as operator,
         ):
             yield Flow(url, data_dir, operator, process)
 

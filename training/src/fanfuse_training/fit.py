@@ -16,6 +16,7 @@ from fanfuse_classifier.domain.profile import Figures, LinearModel, Profile, Rep
 from fanfuse_classifier.domain.trained import TrainedScorer
 from fanfuse_training.building import build_model
 from fanfuse_training.calibration import calibrate
+from fanfuse_training.floor import choose_floor
 from fanfuse_training.labelled import (
     LabelledQueries,
     LabelledQuery,
@@ -30,7 +31,6 @@ from fanfuse_training.splitting import hold_out
 from fanfuse_training.telling import tell
 
 DEFAULT_HELD_OUT: Final = 0.2
-DEFAULT_FLOOR: Final = 0.01
 
 Progress = Callable[[str], None]
 
@@ -83,21 +83,19 @@ def fit_profile(
     test: Path | None = None,
     held_out: float = DEFAULT_HELD_OUT,
     tenant: str | None = None,
-    floor: float = DEFAULT_FLOOR,
     progress: Progress = lambda _: None,
 ) -> FitReport:
     """Fit on `queries`; measure on the file `test`, or else on the share `held_out` of each corpus's `queries`.
 
-    `tenant`: whose corpora these are; None: those of every tenant that has corpora of these ids. `floor`: probability
-    from which on something speaks for a corpus. `progress` hears one line at a time. Raises `LabelledError` with file
-    and line.
+    `tenant`: whose corpora these are; None: those of every tenant that has corpora of these ids. `progress` hears one
+    line at a time. Raises `LabelledError` with file and line, `ValueError` for a share that is not in (0, 0.5].
     """
     labelled = read_labelled(queries)
     check_for_training(labelled)
     task = _held_out(labelled, held_out) if test is None else _with_test(labelled, read_labelled(test))
     corpora = tuple(count_per_corpus(task.fitted))
     progress(f"{len(corpora)} corpora: {len(task.fitted)} queries to fit on, {len(task.judged)} to measure on")
-    model, settings, cross_validated = _fit(task.fitted, corpora, floor, progress)
+    model, settings, cross_validated = _fit(task.fitted, corpora, progress)
     report = Report(
         held_out=_measured(model, task.judged),
         held_out_sha256=task.judged_sha256,
@@ -123,15 +121,17 @@ def _with_test(labelled: LabelledQueries, test: LabelledQueries) -> _Task:
 
 
 def _fit(
-    queries: Sequence[LabelledQuery], corpora: tuple[str, ...], floor: float, progress: Progress
+    queries: Sequence[LabelledQuery], corpora: tuple[str, ...], progress: Progress
 ) -> tuple[LinearModel, Settings, Figures]:
     features = [read_features(query.text) for query in queries]
     labels = np.array([corpora.index(query.corpus) for query in queries])
     chosen = choose(features, labels, progress)
     progress(f"chosen: {chosen.settings}")
     calibration = calibrate(chosen.margins, labels)
+    log_probabilities = calibration.log_probabilities(chosen.margins)
+    floor = choose_floor(log_probabilities, labels)
     model = build_model(features, labels, corpora, chosen.settings, calibration, floor)
-    return model, chosen.settings, measure(calibration.log_probabilities(chosen.margins), queries, corpora)
+    return model, chosen.settings, measure(log_probabilities, queries, corpora)
 
 
 def _measured(model: LinearModel, queries: Sequence[LabelledQuery]) -> Figures:

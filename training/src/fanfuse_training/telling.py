@@ -14,7 +14,8 @@ def tell(profile: Profile) -> Iterator[str]:
     features = sum(len(rows) for rows in model.features.values())
     lengths = ", ".join(f"{block} {length:g}" for block, length in model.lengths.items())
     yield f"fitted on {data.queries} queries of {len(model.corpora)} corpora: {features} features"
-    yield f"chosen by cross-validation: C {data.penalty:g}, lengths {lengths}; temperature {model.temperature:.3f}"
+    yield f"chosen by cross-validation: C {data.penalty:g}, lengths {lengths}; floor {model.floor:g}"
+    yield f"temperature {model.temperature:.3f}"
     yield f"cross-validated: {_accuracy(report.cross_validated)}"
     yield f"held out ({report.held_out.queries} queries): {_accuracy(report.held_out)}"
     yield from _details(report.held_out)

@@ -5,10 +5,10 @@ In: features of a text. Out: column numbers and values. Counts are damped (1 + l
 features count for the length, so a text that says little known stays near the origin. It knows no corpus.
 """
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, chain, repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,22 +20,13 @@ Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class _BlockSpace:
-    places: Mapping[str, int]
-    rarity: Values
-    """One value per place, and a last one for every unknown feature."""
-    offset: int
-    counted: bool
+class _Part:
+    """One block's columns. `places`: feature to column; `unknown`: the column of every other feature."""
 
-    def vector(self, found: Mapping[str, float], length: float) -> tuple[Columns, Values]:
-        unknown = len(self.places)
-        places = np.fromiter((self.places.get(name, unknown) for name in found), np.intp, len(found))
-        values = np.fromiter(found.values(), np.float64, len(found))
-        if self.counted:
-            values = 1.0 + np.log(values)
-        values *= self.rarity[places]
-        values *= length / math.sqrt(values @ values)
-        return places + self.offset, values
+    block: Block
+    places: Mapping[str, int]
+    unknown: int
+    length: float
 
 
 class FeatureSpace:
@@ -48,40 +39,47 @@ class FeatureSpace:
     def __init__(
         self, frequencies: Mapping[Block, Mapping[str, int]], texts: int, lengths: Mapping[Block, float]
     ) -> None:
-        self._lengths = {block: length for block in Block if (length := lengths.get(block, 0.0)) > 0.0}
-        self._blocks: dict[Block, _BlockSpace] = {}
-        width = 0
-        for block in self._lengths:
-            known = frequencies.get(block, {})
-            self._blocks[block] = _BlockSpace(
-                {name: place for place, name in enumerate(known)},
-                _rarity([*known.values(), 0], texts) if block in COUNTED else np.ones(len(known) + 1),
-                width,
-                block in COUNTED,
-            )
-            width += len(known) + 1
-        self.width = width
+        self._parts: list[_Part] = []
+        rarities: list[Values] = []
+        self.width = 0
         """Number of columns."""
+        for block in (block for block in Block if lengths.get(block, 0.0) > 0.0):
+            known = frequencies.get(block, {})
+            places = {name: column for column, name in enumerate(known, start=self.width)}
+            self._parts.append(_Part(block, places, self.width + len(known), lengths[block]))
+            counted = block in COUNTED
+            rarities.append(_rarity([*known.values(), 0], texts) if counted else np.ones(len(known) + 1))
+            self.width += len(known) + 1
+        self._rarity = np.concatenate(rarities) if rarities else np.empty(0)
 
     def columns_of(self, block: Block) -> range:
         """The columns of a block's known features, in their order; empty for a block that is left out."""
-        space = self._blocks.get(block)
-        return range(space.offset, space.offset + len(space.places)) if space else range(0)
+        return next((range(p.unknown - len(p.places), p.unknown) for p in self._parts if p.block is block), range(0))
 
     def unknown_columns(self) -> list[int]:
         """The columns that stand for unknown features: their weights are 0."""
-        return [space.offset + len(space.places) for space in self._blocks.values()]
+        return [part.unknown for part in self._parts]
 
     def vector(self, features: Features) -> tuple[Columns, Values]:
         """Columns and values of one text; a column of unknown features may stand several times."""
-        parts = [
-            self._blocks[block].vector(found, length)
-            for block, length in self._lengths.items()
-            if (found := features.get(block))
-        ]
-        if not parts:
+        # Numpy is called once for all blocks: a query has some two hundred features, and most of the time is in calls.
+        found = [(part, features[part.block]) for part in self._parts if features.get(part.block)]
+        if not found:
             return np.empty(0, np.intp), np.empty(0)
-        return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+        sizes = [len(names) for _, names in found]
+        total = sum(sizes)
+        columns = np.fromiter(
+            chain.from_iterable(map(part.places.get, names, repeat(part.unknown)) for part, names in found),
+            np.intp,
+            total,
+        )
+        values = np.fromiter(chain.from_iterable(names.values() for _, names in found), np.float64, total)
+        counted = sum(len(names) for part, names in found if part.block in COUNTED)
+        values[:counted] = 1.0 + np.log(values[:counted])
+        values *= self._rarity[columns]
+        starts = [0, *accumulate(sizes[:-1])]
+        lengths = np.array([part.length for part, _ in found]) / np.sqrt(np.add.reduceat(values * values, starts))
+        return columns, values * np.repeat(lengths, sizes)
 
 
 def count_frequencies(texts: Sequence[Features], least: int) -> dict[Block, dict[str, int]]:

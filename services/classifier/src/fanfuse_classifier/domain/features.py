@@ -7,7 +7,7 @@ other features would mislead.
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from itertools import chain, pairwise
 from typing import Final
@@ -26,7 +26,7 @@ _UNSPACED: Final = re.compile(f"[{UNSPACED}]")
 
 
 class Block(StrEnum):
-    """A family of features; each is brought to unit length by itself."""
+    """A family of features; each is brought to its length by itself. Blocks of counts come first."""
 
     GRAM = "gram"
     """Runs of one to four characters of the folded text, blanks included: parts of words, endings, pairs of words,
@@ -52,7 +52,7 @@ def read_features(text: str, expansion_terms: Sequence[str] = ()) -> Features:
     folded = [_folded(readable), *(_folded(normalise(term)) for term in _bounded(expansion_terms))]
     tokens = _TOKEN.findall(readable)
     return {
-        Block.GRAM: Counter(chain.from_iterable(map(_grams, folded))),
+        Block.GRAM: Counter(chain.from_iterable(chain.from_iterable(map(_grams, folded)))),
         Block.WORD: Counter(word for one in folded for word in _TOKEN.findall(one) if _is_word(word)),
         Block.FORM: _form(tokens),
         Block.SCRIPT: _script(readable),
@@ -72,14 +72,13 @@ def _folded(text: str) -> str:
     return " ".join(fold(text).split())
 
 
-def _grams(folded: str) -> Iterator[str]:
+def _grams(folded: str) -> Iterator[Iterable[str]]:
     """No gram for an empty text; the edges of a text count as blanks."""
     padded = f" {folded} " if folded else ""
-    places = range(len(padded))
-    return chain.from_iterable(
-        [padded[start : start + length] for start in places[: len(padded) - length + 1]]
-        for length in range(1, MAX_GRAM + 1)
-    )
+    shifted = [padded[start:] for start in range(MAX_GRAM)]
+    yield padded
+    for length in range(2, MAX_GRAM + 1):
+        yield map("".join, zip(*shifted[:length], strict=False))
 
 
 def _is_word(token: str) -> bool:

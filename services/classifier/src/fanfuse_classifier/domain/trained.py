@@ -30,31 +30,27 @@ class TrainedScorer:
         self._space = _space(model)
         self._weights = _weights(model, self._space)
         self._bias = np.array(model.bias) / model.temperature
-        self._places = {corpus: place for place, corpus in enumerate(model.corpora)}
+        self._place = {corpus: place for place, corpus in enumerate(model.corpora)}.get
         self._term_weights = TermWeights()
 
     def score(self, text: str, expansion_terms: Sequence[str], cards: Sequence[CorpusCard]) -> Mapping[str, float]:
         """Corpus id to score: every card of the model, and other ones with a weighted term in the texts."""
-        known = [card.corpus for card in cards if self._knows(card)]
-        scores: dict[str, float] = {}
-        if known:
+        places = [self._place(card.corpus) if self._tenant in (None, card.tenant) else None for card in cards]
+        unknown = [card for card, place in zip(cards, places, strict=True) if place is None]
+        scores = dict(self._term_weights.score(text, expansion_terms, unknown)) if unknown else {}
+        if len(unknown) < len(cards):
             row = (self.log_probabilities(text, expansion_terms) - self._log_floor).tolist()
-            scores = {corpus: row[self._places[corpus]] for corpus in known}
-        if len(known) < len(cards):
-            unknown = [card for card in cards if not self._knows(card)]
-            scores.update(self._term_weights.score(text, expansion_terms, unknown))
+            scores |= {card.corpus: row[place] for card, place in zip(cards, places, strict=True) if place is not None}
         return scores
 
     def log_probabilities(self, text: str, expansion_terms: Sequence[str] = ()) -> Floats:
         """ln P of each corpus, in the order of the model."""
         columns, values = self._space.vector(read_features(text, expansion_terms))
-        logits = values @ self._weights[columns] + self._bias
+        # Gathering rows is most of the work for many corpora: half as many bytes, half the time.
+        logits = values.astype(np.float32) @ self._weights.take(columns, axis=0) + self._bias
         top = logits.max()
         log_probabilities: Floats = logits - (top + np.log(np.exp(logits - top).sum()))
         return log_probabilities
-
-    def _knows(self, card: CorpusCard) -> bool:
-        return card.corpus in self._places and self._tenant in (None, card.tenant)
 
 
 def _space(model: LinearModel) -> FeatureSpace:
@@ -62,10 +58,10 @@ def _space(model: LinearModel) -> FeatureSpace:
     return FeatureSpace(frequencies, model.queries, model.lengths)
 
 
-def _weights(model: LinearModel, space: FeatureSpace) -> Floats:
+def _weights(model: LinearModel, space: FeatureSpace) -> NDArray[np.float32]:
     """Column × corpus, divided by the temperature; 0 for unknown features."""
     weights = np.zeros((space.width, len(model.corpora)))
     for block, rows in model.features.items():
         if columns := space.columns_of(block):
             weights[columns] = [row.weights for row in rows]
-    return weights / model.temperature
+    return (weights / model.temperature).astype(np.float32)
