@@ -67,7 +67,7 @@ def test_with_the_registry_in_the_file_there_is_nothing_to_seed_and_index_works(
     file = write("{store: memory}")
     assert set(cards(installation, "-f", file)) == {"docs", "legal"}
     assert not installation.data.exists(), "listing a file needs no bus"
-    installation.up("--config", file)
+    installation.up("--file", file)
     refused = installation.fanfuse("corpus", "seed", "-f", file)
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
     assert "nothing to seed" in refused.stderr
@@ -83,7 +83,7 @@ def test_with_the_registry_in_the_file_there_is_nothing_to_seed_and_index_works(
 
 def test_with_the_registry_in_postgres(installation, acme_docs, write, own_postgres: PostgresServer):
     file = write(f"{{store: postgres, postgres_dsn: '{own_postgres.dsn()}'}}")
-    installation.up("--config", file)
+    installation.up("--file", file)
     installation.must("corpus", "seed", "-f", file)
     installation.must("index", str(acme_docs), "--tenant", "acme", "--corpus", "docs", "-f", file)
     assert asked(installation).hits[0].title.startswith("Annual leave")
@@ -91,7 +91,7 @@ def test_with_the_registry_in_postgres(installation, acme_docs, write, own_postg
     assert cards(installation) == {}, "the bucket of the bus is another registry"
 
 
-@pytest.mark.parametrize("arguments", [("up", "--config"), ("corpus", "seed", "-f")], ids=["up", "seed"])
+@pytest.mark.parametrize("arguments", [("up", "--file"), ("corpus", "seed", "-f")], ids=["up", "seed"])
 def test_a_database_that_is_away_is_one_plain_line_without_its_password(installation, write, arguments):
     file = write(f"{{store: postgres, postgres_dsn: 'postgresql://fanfuse:{PASSWORD}@127.0.0.1:1/x'}}")
     refused = installation.fanfuse(*arguments, file)

@@ -64,7 +64,7 @@ def test_a_taken_port_is_one_plain_line(installation):
 def test_a_wrong_configuration_names_file_and_key(installation, tmp_path):
     config = tmp_path / "fanfuse.yaml"
     config.write_text("retrieval:\n  routing:\n    max_corpra: 3\n")
-    done = installation.fanfuse("up", "--config", str(config))
+    done = installation.fanfuse("up", "--file", str(config))
 
     assert done.returncode == 2
     assert "max_corpra" in done.stderr

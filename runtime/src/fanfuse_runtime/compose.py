@@ -42,14 +42,19 @@ _log = get_logger("process")
 class Process:
     """A running set of services."""
 
-    def __init__(self, settings: RuntimeSettings, span_processor: SpanProcessor | None = None) -> None:
+    def __init__(
+        self,
+        settings: RuntimeSettings,
+        span_processor: SpanProcessor | None = None,
+        config: FanfuseConfig | None = None,
+    ) -> None:
         self.settings = settings
         self.metrics = Metrics()
         self.services: list[Service] = []
         self.ready = False
         self.ops: OpsEndpoint | None = None
         self.context: Context
-        self._config: FanfuseConfig = load_config(settings.config_file)
+        self._config = load_config(settings.config_file) if config is None else config
         self._provider = build_tracer_provider("fanfuse", settings.trace_sample, span_processor)
         self._connection = Connection(settings, self.metrics, self._on_reconnect)
         self._clock = BrokerClock()
@@ -193,10 +198,14 @@ class Process:
 
 @asynccontextmanager
 async def compose(
-    *factories: ServiceFactory, settings: RuntimeSettings, span_processor: SpanProcessor | None = None
+    *factories: ServiceFactory,
+    settings: RuntimeSettings,
+    span_processor: SpanProcessor | None = None,
+    config: FanfuseConfig | None = None,
 ) -> AsyncIterator[Process]:
-    """Run these services for the time of a block. `span_processor` (tests) receives every span."""
-    process = Process(settings, span_processor)
+    """Run these services for the time of a block. `span_processor` (tests) receives every span. `config`: instead of
+    the file that the settings name."""
+    process = Process(settings, span_processor, config)
     try:
         await process.start(factories)
         yield process

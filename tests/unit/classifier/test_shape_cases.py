@@ -54,7 +54,8 @@ def test_every_reason_is_a_rule_of_the_readme(repository):
 
 def test_agreement_with_weak_labels_is_told(shared, say):
     """The labels are another rule's output, so the figure has no target: it shows that a change changed something."""
-    agreed, told = Counter(), Counter()
+    agreed: Counter[str] = Counter()
+    told: Counter[str] = Counter()
     with tarfile.open(shared / "data/routing.tar.xz") as archive:
         for split in ("train", "test"):
             member = archive.extractfile(f"routing/{split}.jsonl")

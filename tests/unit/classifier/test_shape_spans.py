@@ -19,15 +19,18 @@ TEXTS = st.lists(PIECES | st.text(max_size=4), max_size=25).map("".join)
 
 @given(TEXTS)
 @settings(max_examples=300)
-def test_spans_are_whole_and_apart(text):
+def test_spans_are_whole_and_apart(text: str) -> None:
     reading = read(text)
 
     assert [reading.text[found.start : found.end] for found in reading.identifiers] == [
         found.text for found in reading.identifiers
     ]
-    for spans in (reading.identifiers, reading.entities):
-        assert all(before.end <= after.start for before, after in pairwise(spans))
-        assert all(span.start < span.end for span in spans)
+    for bounds in (
+        [(found.start, found.end) for found in reading.identifiers],
+        [(found.start, found.end) for found in reading.entities],
+    ):
+        assert all(before[1] <= after[0] for before, after in pairwise(bounds))
+        assert all(start < end for start, end in bounds)
 
 
 @given(TEXTS)

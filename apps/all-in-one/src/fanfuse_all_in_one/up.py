@@ -12,6 +12,7 @@ from pathlib import Path
 from fanfuse_all_in_one.databus import DataBus, data_bus
 from fanfuse_all_in_one.failures import OperatorError
 from fanfuse_all_in_one.services import select_factories
+from fanfuse_contracts.config import FanfuseConfig
 from fanfuse_contracts.enums import Stage
 from fanfuse_runtime.compose import compose
 from fanfuse_runtime.corpus_store import RegistryError
@@ -29,7 +30,8 @@ class UpOptions:
     only: Sequence[Stage] = ()
     port: int = 0
     ops_port: int = 0
-    config: Path | None = None
+    config: FanfuseConfig | None = None
+    """None: the file that the environment names, if any."""
 
 
 def run_up(options: UpOptions, say: Say) -> None:
@@ -49,7 +51,7 @@ async def _serve(options: UpOptions, bus: DataBus, say: Say) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     settings = runtime_settings(options, bus.url)
-    async with compose(*select_factories(options.only), settings=settings) as process:
+    async with compose(*select_factories(options.only), settings=settings, config=options.config) as process:
         stages = ", ".join(service.stage.value for service in process.services)
         say(f"bus       {bus.url}{'' if bus.server else ' (run by somebody else)'}")
         if process.ops is not None:
@@ -61,5 +63,4 @@ async def _serve(options: UpOptions, bus: DataBus, say: Say) -> None:
 
 def runtime_settings(options: UpOptions, nats_url: str) -> RuntimeSettings:
     """Settings of the process: what was stated, over the environment, over the defaults."""
-    settings = RuntimeSettings(nats_url=nats_url, data_dir=options.data_dir, ops_port=options.ops_port)
-    return settings if options.config is None else settings.model_copy(update={"config_file": options.config})
+    return RuntimeSettings(nats_url=nats_url, data_dir=options.data_dir, ops_port=options.ops_port)

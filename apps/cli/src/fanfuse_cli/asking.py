@@ -1,7 +1,6 @@
 """`fanfuse ask` and `fanfuse decide`: through the bus, as any caller would."""
 
 import asyncio
-import json
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,6 +19,7 @@ from fanfuse_cli.options import (
     PrincipalId,
     Roles,
     Tenant,
+    parsed_filter,
     principal,
     running_bus,
 )
@@ -158,19 +158,12 @@ def _fields(
     if seeds or no_graph:
         fields["graph_seeds"] = tuple(seeds or ())
     if filter_json is not None:
-        fields["filter"] = _json(filter_json)
+        fields["filter"] = parsed_filter(filter_json)
     if capability is not None:
         fields["capability"] = capability
     if like is not None:
         fields["decision"] = _decision(like)
     return fields
-
-
-def _json(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        raise typer.BadParameter(f"--filter is not JSON: {error}") from error
 
 
 def _decision(path: Path) -> StickyDecision:

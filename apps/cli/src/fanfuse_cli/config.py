@@ -10,7 +10,7 @@ import typer
 
 from fanfuse_cli.console import remark
 from fanfuse_cli.failures import USAGE, plainly
-from fanfuse_cli.options import AsJson
+from fanfuse_cli.options import AsJson, Overrides
 
 if TYPE_CHECKING:
     from fanfuse_runtime.configfile import LoadedConfig
@@ -23,16 +23,12 @@ ConfigPath = Annotated[
         "--file", "-f", help="The operator's fanfuse.yaml; without it, the defaults.", envvar="FANFUSE_CONFIG_FILE"
     ),
 ]
-Set = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="State a value over environment and file; may be repeated."),
-]
 WithOrigin = Annotated[bool, typer.Option("--origin", help="Say of each value what stated it.")]
 
 
 @config_app.command("check")
 @plainly
-def check(file: ConfigPath = None, set_: Set = None) -> None:
+def check(file: ConfigPath = None, set_: Overrides = None) -> None:
     """Report every fault of a configuration with file, line and key; exit 2 if a process would not start with it."""
     from fanfuse_all_in_one.configuration import check_all
     from fanfuse_runtime.configuration.findings import Level
@@ -48,7 +44,7 @@ def check(file: ConfigPath = None, set_: Set = None) -> None:
 
 @config_app.command("show")
 @plainly
-def show(file: ConfigPath = None, set_: Set = None, origin: WithOrigin = False, as_json: AsJson = False) -> None:
+def show(file: ConfigPath = None, set_: Overrides = None, origin: WithOrigin = False, as_json: AsJson = False) -> None:
     """Print the effective configuration, secrets masked."""
     from fanfuse_runtime.configuration.findings import show as path_text
     from fanfuse_runtime.configuration.rendering import plain, render, value_origins

@@ -21,8 +21,10 @@ from fanfuse_cli.options import (
     ConfigFile,
     DataDir,
     NatsUrl,
+    Overrides,
     PrincipalId,
     Roles,
+    parsed_filter,
     principal,
     running_bus,
     stated_url,
@@ -40,6 +42,7 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would change,
 def route_corpora(
     text: Text,
     file: ConfigFile = None,
+    overrides: Overrides = None,
     tenant: OfTenant = None,
     corpus: Pins = None,
     filter_json: Annotated[str | None, typer.Option("--filter", help="As for `fanfuse ask`.")] = None,
@@ -52,10 +55,12 @@ def route_corpora(
     """Show which corpora a text would be searched in, and why: those of a file, or those that are registered."""
     fields: dict[str, Any] = {"corpora": tuple(corpus)} if corpus else {}
     if filter_json is not None:
-        fields["filter"] = _json(filter_json)
+        fields["filter"] = parsed_filter(filter_json)
     who = principal(principal_id, role)
     if file is not None:
-        reply = decide_offline(file, tenant, build_query(text, who, fields))
+        reply = decide_offline(file, tenant, build_query(text, who, fields), overrides=overrides or ())
+    elif overrides:
+        raise typer.BadParameter("--set needs --file: what runs has its own configuration")
     elif tenant is None:
         raise typer.BadParameter("give --file, or --tenant to ask what runs")
     else:
@@ -71,13 +76,6 @@ def route_corpora(
         results().print(render_corpus_decision(reply))
     if reply.plan is None:
         raise typer.Exit(FAILED)
-
-
-def _json(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        raise typer.BadParameter(f"--filter is not JSON: {error}") from error
 
 
 def render_corpus_decision(reply: DecideReply) -> RenderableType:
@@ -108,6 +106,7 @@ def _candidates(decision: CorpusRoutingDecision) -> Table:
 @plainly
 def seed(
     file: Annotated[Path, typer.Option("--file", "-f", help="The operator's fanfuse.yaml.", exists=True)],
+    overrides: Overrides = None,
     prune: Prune = False,
     dry_run: DryRun = False,
     as_json: AsJson = False,
@@ -120,7 +119,7 @@ def seed(
     from fanfuse_all_in_one.seeding import SeedReport, seed_corpora
     from fanfuse_runtime.configfile import load_config
 
-    config = load_config(file)
+    config = load_config(file, flags=overrides or ())
 
     async def run(url: str, alone: bool) -> SeedReport:
         async with operator_on(url, alone=alone, config=config, data_dir=data) as operator:

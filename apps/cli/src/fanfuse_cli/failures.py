@@ -29,7 +29,6 @@ _FAILED = (AnswerTimeout, ConflictError, NotAppliedError, Overloaded, Unavailabl
 _USAGE = (
     BusUnavailableError,
     ClientError,
-    ConfigError,
     InvalidTokenError,
     OSError,
     OperatorError,
@@ -60,6 +59,10 @@ def plainly(command: Callable[P, R]) -> Callable[P, R]:
             stop(str(error), FAILED)
         except ValidationError as error:
             stop(f"{error.title}: {explain(error)}", USAGE)
+        except ConfigError as error:
+            for line in str(error).splitlines()[:-1]:
+                print(f"fanfuse: {line}", file=sys.stderr)
+            stop(str(error).splitlines()[-1], USAGE)
         except _USAGE as error:
             stop(str(error) or type(error).__name__, USAGE)
         except KeyboardInterrupt:

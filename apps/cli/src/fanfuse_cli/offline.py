@@ -4,7 +4,7 @@ In: options of a command. Out: the reply of `decide`.
 """
 
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 import typer
@@ -14,12 +14,14 @@ from fanfuse_contracts.plan import DecideReply
 from fanfuse_contracts.query import SubmittedQuery
 
 
-def decide_offline(file: Path, tenant: str | None, query: SubmittedQuery, failed: Collection[Kind] = ()) -> DecideReply:
+def decide_offline(
+    file: Path, tenant: str | None, query: SubmittedQuery, failed: Collection[Kind] = (), overrides: Iterable[str] = ()
+) -> DecideReply:
     """What the flow would decide; raises `ConfigError`, and a usage error where the tenant is not clear."""
     from fanfuse_all_in_one.offline import OfflineRouter
     from fanfuse_runtime.configfile import load_config
 
-    router = OfflineRouter(load_config(file))
+    router = OfflineRouter(load_config(file, flags=overrides))
     return router.decide(_tenant(tenant, router.tenants, file), query, failed=failed, now_s=time.time())
 
 

@@ -1,8 +1,9 @@
 """Options that several commands share, and how a command finds its bus."""
 
+import json
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -35,6 +36,10 @@ ConfigFile = Annotated[
     Path | None,
     typer.Option("--file", "-f", help="The operator's fanfuse.yaml.", exists=True, dir_okay=False),
 ]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="State a value over environment and file; may be repeated."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON of the contract and nothing else.")]
 PrincipalId = Annotated[
     str | None, typer.Option("--principal", help="Who asks. Without it only public corpora are visible.")
@@ -49,13 +54,22 @@ def stated_url(nats_url: str | None) -> str | None:
     return nats_url or os.environ.get(URL_VARIABLE) or None
 
 
-def stated_config(file: Path | None) -> FanfuseConfig | None:
-    """The file as stated; None: what the environment says, as for a service. Raises `ConfigError`."""
-    if file is None:
+def stated_config(file: Path | None, overrides: list[str] | None = None) -> FanfuseConfig | None:
+    """The configuration as stated; None: what the environment says, as for a service. Raises `ConfigError`."""
+    if file is None and not overrides:
         return None
     from fanfuse_runtime.configfile import load_config
+    from fanfuse_runtime.settings import RuntimeSettings
 
-    return load_config(file)
+    return load_config(file or RuntimeSettings().config_file, flags=overrides or ())
+
+
+def parsed_filter(text: str) -> Any:
+    """The value of --filter; raises a usage error for what is no JSON."""
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"--filter is not JSON: {error}") from error
 
 
 def running_bus(data_dir: Path, nats_url: str | None) -> str:

@@ -8,7 +8,7 @@ from fanfuse_cli.console import results
 from fanfuse_cli.decisions import render_decision
 from fanfuse_cli.failures import FAILED, plainly
 from fanfuse_cli.offline import decide_offline
-from fanfuse_cli.options import AsJson, ConfigFile, PrincipalId, Roles, principal
+from fanfuse_cli.options import AsJson, ConfigFile, Overrides, PrincipalId, Roles, principal
 from fanfuse_client.queries import build_query
 from fanfuse_contracts.enums import Kind
 from fanfuse_contracts.plan import DecideReply, Plan
@@ -25,6 +25,7 @@ OfTenant = Annotated[str | None, typer.Option("--tenant", help="Who asks; not ne
 def route(
     text: Text,
     file: ConfigFile = None,
+    overrides: Overrides = None,
     tenant: OfTenant = None,
     corpus: Pins = None,
     simulate_failure: Failures = None,
@@ -40,9 +41,9 @@ def route(
         if corpus:
             fields["corpora"] = tuple(corpus)
         query = build_query(text, principal(principal_id, role), fields)
-        reply = decide_offline(file, tenant, query, simulate_failure or ())
-    elif tenant or corpus or principal_id:
-        raise typer.BadParameter("--tenant, --corpus and --principal need corpora: give --file")
+        reply = decide_offline(file, tenant, query, simulate_failure or (), overrides or ())
+    elif tenant or corpus or principal_id or overrides:
+        raise typer.BadParameter("--tenant, --corpus, --principal and --set need corpora: give --file")
     else:
         reply = _example(build_query(text, None, fields), simulate_failure or [], not no_graph)
     if as_json:

@@ -1,18 +1,16 @@
 """`fanfuse up`: services in this process."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from fanfuse_cli.failures import plainly
-from fanfuse_cli.options import DEFAULT_DATA, DataDir, NatsUrl, stated_url
+from fanfuse_cli.options import DEFAULT_DATA, ConfigFile, DataDir, NatsUrl, Overrides, stated_config, stated_url
 from fanfuse_contracts.enums import Stage
 
 Only = Annotated[str, typer.Option("--only", help="Services to run, separated by commas; all without it.")]
 Port = Annotated[int, typer.Option(help="Port of the bus that is started here; 0: a free one.")]
 OpsPort = Annotated[int, typer.Option(help="Port of /healthz, /readyz and /metrics; 0: a free one.")]
-Config = Annotated[Path | None, typer.Option(help="The operator's fanfuse.yaml.", exists=True, dir_okay=False)]
 LogLevel = Annotated[str, typer.Option(help="debug, info, warning or error.", envvar="FANFUSE_LOG_LEVEL")]
 
 
@@ -23,7 +21,8 @@ def up(
     nats_url: NatsUrl = None,
     port: Port = 0,
     ops_port: OpsPort = 0,
-    config: Config = None,
+    file: ConfigFile = None,
+    overrides: Overrides = None,
     log_level: LogLevel = "warning",
 ) -> None:
     """Run the services in this process until Ctrl-C, with a bus of its own unless one is given or runs already."""
@@ -34,7 +33,7 @@ def up(
         configure_logs(log_level)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
-    options = UpOptions(data, stated_url(nats_url), _stages(only), port, ops_port, config)
+    options = UpOptions(data, stated_url(nats_url), _stages(only), port, ops_port, stated_config(file, overrides))
     run_up(options, lambda line: print(line, flush=True))
 
 
