@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from fanfuse_classifier.domain.classify import Classification, classify
+from fanfuse_classifier.domain.features import Block
+from fanfuse_classifier.domain.profile import FeatureRow, Figures, LinearModel, Profile, Report, TrainingData
 from fanfuse_classifier.service import build_classifiers
 from fanfuse_classifier.settings import ClassifierSettings
 from fanfuse_contracts.capability import Capability
@@ -29,6 +31,7 @@ EFFECTS = {
     "strategy": ("learned", "all", selected),
     "rules": ((), ({"name": "only-b", "corpora": ("b",), "effect": "exclude", "match_any": ("alice",)},), selected),
     "scopes": ((), ({"name": "hr", "kind": "domain", "aliases": ("alice",), "boost": 9.0},), selected),
+    "profile": (None, "knows-c.json", selected),
     "fan_out": (True, False, lanes),
     "min_corpora": (1, 3, selected),
     "max_corpora": (0, 1, selected),
@@ -39,31 +42,46 @@ EFFECTS = {
 }
 """Option: two values, and what differs between their plans for one and the same query."""
 
-ELSEWHERE = {"profile": "unit/classifier/test_profiles.py"}
-"""Options whose effect needs more than a card and a text: the test that shows it."""
-
 TESTS = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Where a trained profile lies that takes "alice" for corpus c."""
+    model = LinearModel(
+        corpora=("a", "b", "c"),
+        queries=3,
+        lengths={Block.WORD: 1.0},
+        bias=(0.0, 0.0, 0.0),
+        temperature=1.0,
+        floor=0.34,
+        features={Block.WORD: (FeatureRow("alice", 1, (0.0, 0.0, 5.0)),)},
+    )
+    figures = Figures(queries=1, accuracy_1=1.0, accuracy_3=1.0, calibration_error=0.0, log_loss=0.0)
+    profile = Profile(
+        trained_on=TrainingData(sha256="0" * 64, queries=3, per_corpus={}, penalty=1.0),
+        report=Report(held_out=figures, held_out_sha256="0" * 64, cross_validated=figures),
+        model=model,
+    )
+    (tmp_path / "knows-c.json").write_text(profile.to_lines())
+    return tmp_path
 
 
 def test_every_option_has_an_effect_test():
     """CFG-04: a new option without one fails here."""
-    assert EFFECTS.keys() | ELSEWHERE.keys() == RoutingConfig.model_fields.keys()
-    assert not EFFECTS.keys() & ELSEWHERE.keys()
-
-
-@pytest.mark.parametrize("option", ELSEWHERE)
-def test_an_effect_that_is_shown_elsewhere_is_shown_there(option):
-    assert f"routing.{option}" in (TESTS / ELSEWHERE[option]).read_text()
+    assert EFFECTS.keys() == RoutingConfig.model_fields.keys()
 
 
 @pytest.mark.parametrize("option", EFFECTS)
-def test_an_option_changes_the_plan(build, option):
+def test_an_option_changes_the_plan(build, folder, option):
     """CFG-04: through the classifier, which finds rules, scopes and scores, and the router, which decides."""
     one, other, look = EFFECTS[option]
-    assert look(planned(build, **{option: one})) != look(planned(build, **{option: other}))
+    assert look(planned(build, folder, **{option: one})) != look(planned(build, folder, **{option: other}))
 
 
-def planned(build, **options):
+def planned(build, folder, **options):
+    if options.get("profile"):
+        options["profile"] = folder / options["profile"]
     config = FanfuseConfig.model_validate({"retrieval": {"routing": options}})
     shared = (build.wiring("vector", shared=True),)
     terms = {"a": {"alice": 2.0}, "b": {"alice": 1.0}, "c": {}}
