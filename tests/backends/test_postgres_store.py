@@ -1,6 +1,8 @@
 """The registry in PostgreSQL, on a real server: the store suite, migrations, outages, rights, backups."""
 
 import asyncio
+import os
+import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
@@ -273,6 +275,24 @@ async def test_a_database_that_can_t_be_used_is_named_at_start_without_its_passw
     assert "\n" not in str(refused.value)
 
 
+async def test_a_service_that_starts_without_its_database_ends_with_one_plain_line(nats_server, tmp_path):
+    file = tmp_path / "fanfuse.yaml"
+    file.write_text(f"registry: {{store: postgres, postgres_dsn: 'postgresql://u:{PASSWORD}@127.0.0.1:1/x'}}")
+    service = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "fanfuse_corpus_router",
+        env=os.environ | {"NATS_URL": nats_server.url, "FANFUSE_CONFIG_FILE": str(file)},
+        stderr=asyncio.subprocess.PIPE,
+    )
+    _, said = await asyncio.wait_for(service.communicate(), 60)
+    last = said.decode().splitlines()[-1]
+    assert service.returncode == 2
+    assert last.startswith("fanfuse: the database of registry.postgres_dsn does not serve")
+    assert PASSWORD not in said.decode()
+    assert b"Traceback" not in said
+
+
 async def test_it_is_chosen_by_the_operators_file(postgres_dsn):
     config = FanfuseConfig.model_validate({"registry": {"store": "postgres", "postgres_dsn": postgres_dsn}})
     store = build_store(config, None, None)  # type: ignore[arg-type]
@@ -283,8 +303,8 @@ async def test_it_is_chosen_by_the_operators_file(postgres_dsn):
 
 
 def test_without_the_driver_the_extra_is_named(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "asyncpg", None)
-    monkeypatch.delitem(__import__("sys").modules, "fanfuse_runtime.postgres_store")
+    monkeypatch.setitem(sys.modules, "asyncpg", None)
+    monkeypatch.delitem(sys.modules, "fanfuse_runtime.postgres_store")
     config = FanfuseConfig.model_validate({"registry": {"store": "postgres", "postgres_dsn": "postgresql://x"}})
     with pytest.raises(StoreUnavailableError, match=r"fanfuse-runtime\[postgres\]"):
         build_store(config, None, None)  # type: ignore[arg-type]

@@ -38,6 +38,9 @@ FRESH = CorpusCard(
 )
 HIDDEN = FRESH.model_copy(update={"public": False, "readers": frozenset({"board"})})
 ASK = SubmittedQuery(text="annual report", corpora=("fresh",))
+FILE = FanfuseConfig.model_validate(
+    {"corpora": [{"id": "fresh", "tenant_id": TENANT, "card": {"public": True}, "backends": ["keyword/main"]}]}
+)
 NOT_KNOWN = (RejectionCode.UNKNOWN_CORPUS, RejectionCode.NO_VISIBLE_CORPUS)
 Say = Callable[[str], None]
 
@@ -123,10 +126,12 @@ def tell(say: Say, what: str, took: list[float]) -> None:
     say(f"{what}: {', '.join(f'{each * 1e3:.0f}' for each in took)} ms")
 
 
-async def test_in_the_bus_also_after_a_broker_restart(tmp_path: Path, say: Say) -> None:
+async def test_in_the_bus_also_after_a_broker_restart_and_by_seeding(tmp_path: Path, say: Say) -> None:
     async with site(tmp_path) as running:
         took = await round_of_changes(running)
         tell(say, "a corpus is registered, hidden, shown, deleted: two routers follow after", took)
+        await seed_corpora(running.operator, FILE)
+        assert await running.follows(True, time.monotonic()) == 0.0, "seeding returns when every replica follows"
         for _ in range(2):
             running.server.kill()
             await asyncio.sleep(0.5)
@@ -135,51 +140,30 @@ async def test_in_the_bus_also_after_a_broker_restart(tmp_path: Path, say: Say) 
             tell(say, "the same after the broker was killed and started again", took)
 
 
-async def test_in_postgres_also_after_a_restart_of_the_database(
+async def test_in_postgres_also_while_and_after_it_is_away(
     tmp_path: Path, own_postgres: PostgresServer, say: Say
 ) -> None:
+    """While the database is away routing goes on with the last known cards."""
     file = tmp_path / "fanfuse.yaml"
     file.write_text(f"registry: {{store: postgres, postgres_dsn: '{own_postgres.dsn()}'}}\n")
     async with site(tmp_path, file) as running:
         took = await round_of_changes(running)
         tell(say, "the same with the registry in PostgreSQL", took)
+        await running.follows(True, await running.write(FRESH))
         own_postgres.stop()
+        assert await running.follows(True, time.monotonic()) == 0.0
+        with pytest.raises(OperatorError, match=r"registry\.postgres_dsn does not serve"):
+            await running.operator.cards()
         own_postgres.start()
         took = await round_of_changes(running)
         tell(say, "the same after PostgreSQL was killed and started again", took)
 
 
-async def test_while_the_database_is_away_routing_goes_on_with_the_last_known_cards(
-    tmp_path: Path, own_postgres: PostgresServer
-) -> None:
-    file = tmp_path / "fanfuse.yaml"
-    file.write_text(f"registry: {{store: postgres, postgres_dsn: '{own_postgres.dsn()}'}}\n")
-    async with site(tmp_path, file) as running:
-        await running.follows(True, await running.write(FRESH))
-        own_postgres.stop()
-        await running.follows(True, time.monotonic())
-        with pytest.raises(OperatorError, match=r"registry\.postgres_dsn does not serve"):
-            await running.operator.cards()
-        await running.follows(True, time.monotonic())
-        own_postgres.start()
-        await running.follows(False, await running.write(None))
-
-
-async def test_seeding_returns_when_every_replica_routes_by_the_file(tmp_path: Path) -> None:
-    config = FanfuseConfig.model_validate(
-        {"corpora": [{"id": "fresh", "tenant_id": TENANT, "card": {"public": True}, "backends": ["keyword/main"]}]}
-    )
-    async with site(tmp_path) as running:
-        await seed_corpora(running.operator, config)
-        assert await running.follows(True, time.monotonic()) == 0.0
-
-
 async def test_in_the_file_what_index_makes_is_searched_at_once_and_a_restart_reads_the_file_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
     """`registry.store: memory`: one process with everything, and an operator's command beside it."""
     file = tmp_path / "fanfuse.yaml"
-    monkeypatch.setenv("FANFUSE_CONFIG_FILE", str(file))
 
     def state(public: bool) -> None:
         file.write_text(
@@ -189,7 +173,7 @@ async def test_in_the_file_what_index_makes_is_searched_at_once_and_a_restart_re
 
     state(public=True)
     with NatsServer(tmp_path / "nats") as server:
-        async with running_flow(server.url, tmp_path / "data") as flow:
+        async with running_flow(server.url, tmp_path / "data", config_file=file) as flow:
             await flow.index(TENANT, "docs", library(), FIELDS)
             async with flow.client(TENANT, stranger=True) as stranger:
                 first = await stranger.ask(QUESTION, budget_ms=20_000)
@@ -198,7 +182,7 @@ async def test_in_the_file_what_index_makes_is_searched_at_once_and_a_restart_re
                 second = await stranger.ask(QUESTION, budget_ms=20_000)
                 assert second.hits[0].title == "pathlib second"
         state(public=False)
-        async with running_flow(server.url, tmp_path / "data") as flow:
+        async with running_flow(server.url, tmp_path / "data", config_file=file) as flow:
             async with flow.client(TENANT, stranger=True) as stranger:
                 hidden = await stranger.ask(QUESTION, budget_ms=20_000)
                 assert (hidden.status, hidden.hits) == (Status.REJECTED, ())
