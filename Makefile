@@ -60,7 +60,7 @@ format: $(STAMP) ## sort imports, apply safe fixes, format
 	@$(BIN)/ruff check --fix
 	@$(BIN)/ruff format
 
-docs: $(STAMP) ## regenerate docs/flow.md and docs/asyncapi.json
+docs: $(STAMP) ## regenerate docs/flow.md, asyncapi.json and configuration.md
 	@$(BIN)/python -m fanfuse_all_in_one.docs
 
 bench: $(STAMP) ## measure (see bench/)
