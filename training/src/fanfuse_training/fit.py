@@ -12,7 +12,15 @@ from typing import Final
 import numpy as np
 
 from fanfuse_classifier.domain.features import read_features
-from fanfuse_classifier.domain.profile import Figures, LinearModel, Profile, Report, TrainingData
+from fanfuse_classifier.domain.profile import (
+    FORMAT,
+    FORMAT_VERSION,
+    Figures,
+    LinearModel,
+    Profile,
+    Report,
+    TrainingData,
+)
 from fanfuse_classifier.domain.trained import TrainedScorer
 from fanfuse_training.building import build_model
 from fanfuse_training.calibration import calibrate
@@ -107,7 +115,10 @@ def fit_profile(
         per_corpus=count_per_corpus(task.fitted),
         penalty=settings.penalty,
     )
-    return FitReport(Profile(tenant=tenant, trained_on=trained_on, report=report, model=model), settings)
+    profile = Profile(
+        format=FORMAT, version=FORMAT_VERSION, tenant=tenant, trained_on=trained_on, report=report, model=model
+    )
+    return FitReport(profile, settings)
 
 
 def _held_out(labelled: LabelledQueries, share: float) -> _Task:

@@ -131,8 +131,8 @@ class LinearModel(Written):
 class Profile(Written):
     """A model, where it is from and how good it is."""
 
-    format: Literal["fanfuse-routing-profile"] = FORMAT
-    version: Literal[1] = FORMAT_VERSION
+    format: Literal["fanfuse-routing-profile"]
+    version: Literal[1]
     tenant: Token | None = None
     """The tenant whose corpora these are; None: of every tenant that has corpora of these ids."""
     trained_on: TrainingData
