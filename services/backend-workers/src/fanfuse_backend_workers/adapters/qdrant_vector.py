@@ -6,7 +6,6 @@ of processes may open one index. It is never optimised: that blocks the interpre
 
 import asyncio
 import itertools
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -20,6 +19,7 @@ from fanfuse_backend_workers.adapters.filter_values import EXACT_OPERATORS, Fiel
 from fanfuse_backend_workers.adapters.index_manifest import IndexManifest, read_manifest, write_manifest
 from fanfuse_backend_workers.adapters.qdrant_filters import MARKS, marks, search_filter
 from fanfuse_backend_workers.adapters.ranking import Scored, best_hits
+from fanfuse_backend_workers.adapters.unit_vector import unit
 from fanfuse_backend_workers.ports import (
     EngineHit,
     EngineResult,
@@ -110,11 +110,11 @@ class QdrantVectorEngine:
     def _query_vector(self, vector: tuple[float, ...] | None) -> list[float]:
         if not vector:
             raise SearchError(FailureKind.EMBEDDER, "there is no query vector: the embedder gave none")
-        unit = _unit(vector)
-        if unit is None:
+        direction = unit(vector)
+        if direction is None:
             raise SearchError(FailureKind.BAD_REQUEST, "the query vector has no direction: zero or not finite")
         self.check_dimensions(len(vector))
-        return unit
+        return direction
 
     def _search(self, request: SearchRequest, vector: list[float]) -> EngineResult:
         shard = self._open_shard()
@@ -172,16 +172,10 @@ def _checked(chunk: Chunk, size: int | None) -> list[float]:
         raise InvalidChunkError(f"chunk {chunk.chunk_id!r} has no vector: name an embedder, or give vectors")
     if len(vector) != size:
         raise InvalidChunkError(f"chunk {chunk.chunk_id!r} has {len(vector)} dimensions, the chunks before it {size}")
-    unit = _unit(vector)
-    if unit is None:
+    direction = unit(vector)
+    if direction is None:
         raise InvalidChunkError(f"chunk {chunk.chunk_id!r} has a vector without direction: zero or not finite")
-    return unit
-
-
-def _unit(vector: Sequence[float]) -> list[float] | None:
-    """Length 1, so that no 32-bit square under- or overflows; None without a direction."""
-    length = math.hypot(*vector)
-    return [value / length for value in vector] if 0.0 < length < math.inf else None
+    return direction
 
 
 def _point(tenant: str, corpus: str, chunk: Chunk, vector: list[float], values: FieldValues) -> edge.Point:

@@ -7,7 +7,7 @@ hit is missing; only hits that may be in the window are read.
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from fanfuse_backend_workers.ports import EngineHit, EngineResult
 
@@ -15,7 +15,8 @@ T = TypeVar("T")
 Scored = tuple[float | None, T]
 """A score and the engine's own reference to a hit."""
 
-_GROWTH = 4
+GROWTH: Final = 4
+"""Each time a tie goes on, this many times more is asked for."""
 
 
 def best_hits(
@@ -36,11 +37,17 @@ def best_hits(
 def _whole_ties(search: Callable[[int], Sequence[Scored[T]]], window: int) -> tuple[list[Scored[T]], int]:
     """All that may be in the window, and how many had no finite score."""
     limit = window + 1
-    while True:
-        found = search(limit)
-        sound = [(score, reference) for score, reference in found if score is not None and math.isfinite(score)]
-        lowest = sound[window - 1][0] if len(sound) >= window else -math.inf
-        if len(found) < limit or (sound and sound[-1][0] < lowest):
-            kept: list[Scored[T]] = [(score, reference) for score, reference in sound if score >= lowest]
-            return kept, len(found) - len(sound)
-        limit *= _GROWTH
+    while (settled := settle(search(limit), limit, window)) is None:
+        limit *= GROWTH
+    return settled
+
+
+def settle(found: Sequence[Scored[T]], limit: int, window: int) -> tuple[list[Scored[T]], int] | None:
+    """Of the `limit` best: all that may be in the window, and how many had no finite score; None where more is to be
+    asked for, because a tie at the end of the window may go on."""
+    sound = [(score, reference) for score, reference in found if score is not None and math.isfinite(score)]
+    lowest = sound[window - 1][0] if len(sound) >= window else -math.inf
+    if len(found) < limit or (sound and sound[-1][0] < lowest):
+        kept: list[Scored[T]] = [(score, reference) for score, reference in sound if score >= lowest]
+        return kept, len(found) - len(sound)
+    return None
