@@ -65,5 +65,5 @@ class Heartbeat(Event):
     ready: bool
     pools: tuple[ServedPool, ...] = ()
     registry_revision: Annotated[int, Field(ge=0)] = 0
-    """Highest revision of the `corpora` bucket this instance has fully applied."""
+    """Highest revision of the registry this instance has fully applied."""
     in_flight: Annotated[int, Field(ge=0)] = 0

@@ -20,6 +20,7 @@ from fanfuse_indexing import VectorsError
 from fanfuse_runtime.configfile import ConfigError
 from fanfuse_runtime.server import ServerStartError
 from fanfuse_runtime.setup import SetupMismatchError
+from fanfuse_training.labelled import LabelledError
 
 FAILED: Final = 1
 USAGE: Final = 2
@@ -30,6 +31,7 @@ _USAGE = (
     BusUnavailableError,
     ClientError,
     InvalidTokenError,
+    LabelledError,
     OSError,
     OperatorError,
     ServerStartError,

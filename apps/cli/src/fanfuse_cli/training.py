@@ -27,6 +27,9 @@ Test = Annotated[
     Path | None,
     typer.Option("--test", help="Labelled queries to report on, never learned from.", exists=True, dir_okay=False),
 ]
+ForTenant = Annotated[
+    str | None, typer.Option("--tenant", help="Whose corpora the profile scores; without it, every tenant's.")
+]
 Out = Annotated[Path, typer.Option("--out", help="The profile to write.")]
 Last = Annotated[int, typer.Option("--last", min=1, help="How many of the last audited decisions to look at.")]
 Unlabelled = Annotated[
@@ -37,11 +40,11 @@ Unlabelled = Annotated[
 
 @routing_app.command("fit")
 @plainly
-def fit(queries: Queries, out: Out, test: Test = None, as_json: AsJson = False) -> None:
+def fit(queries: Queries, out: Out, test: Test = None, tenant: ForTenant = None, as_json: AsJson = False) -> None:
     """Train the corpus scorer on labelled queries and report its accuracy on queries it has not seen."""
     from fanfuse_training.fit import fit_profile
 
-    report = fit_profile(queries, test=test, progress=remark)
+    report = fit_profile(queries, test=test, tenant=tenant, progress=remark)
     report.write_profile(out)
     if as_json:
         print(report.to_json())
