@@ -66,11 +66,11 @@ def _hit(number: int, score: float) -> EngineHit:
 class SimulatedTexts:
     """The same paragraph for every chunk."""
 
-    def get(self, chunk_ids: Sequence[str]) -> list[ChunkText]:
+    async def get(self, chunk_ids: Sequence[str]) -> list[ChunkText]:
         """All of them."""
         return [ChunkText(chunk_id=chunk_id, text=_TEXT, source=chunk_id.partition("#")[0]) for chunk_id in chunk_ids]
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Nothing is open."""
 
 

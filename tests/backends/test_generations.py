@@ -86,12 +86,12 @@ async def test_a_generation_holds_texts_and_every_index(tmp_path: Path) -> None:
         assert [hit.chunk_id for hit in (await engine.search(asked)).hits] == ["c000", "c001", "c002", "c003", "c004"]
         await engine.close()
     texts = await texts_in(tmp_path)(card)
-    assert {found.chunk_id: found.source for found in texts.get(["c007", "c008", "gone"])} == {
+    assert {found.chunk_id: found.source for found in await texts.get(["c007", "c008", "gone"])} == {
         "c007": "c007.md",
         "c008": "c008.md",
     }
-    assert len(texts.get([f"c{number:03}" for number in range(2_000)])) == 150
-    texts.close()
+    assert len(await texts.get([f"c{number:03}" for number in range(2_000)])) == 150
+    await texts.close()
 
 
 def test_chunks_are_read_back_whole_and_in_order(tmp_path: Path) -> None:

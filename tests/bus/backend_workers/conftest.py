@@ -83,10 +83,10 @@ class FakeTexts:
     chunks: dict[str, str]
     closed: bool = False
 
-    def get(self, chunk_ids: Sequence[str]) -> list[ChunkText]:
+    async def get(self, chunk_ids: Sequence[str]) -> list[ChunkText]:
         return [ChunkText(chunk_id=i, text=self.chunks[i], source="a.md") for i in chunk_ids if i in self.chunks]
 
-    def close(self) -> None:
+    async def close(self) -> None:
         self.closed = True
 
 

@@ -4,7 +4,6 @@ In: cards, as the registry tells of them. Out: leases of the live generation, an
 every card is served. A directory that is missing is a failure of its corpus, never of the backend.
 """
 
-import asyncio
 from collections.abc import Iterable
 from contextlib import AbstractAsyncContextManager
 from typing import Final, NamedTuple
@@ -48,7 +47,7 @@ async def _close_engine(opened: OpenCorpus) -> None:
 
 
 async def _close_texts(store: TextStore) -> None:
-    await asyncio.to_thread(store.close)
+    await store.close()
 
 
 class Catalog:
@@ -109,7 +108,8 @@ class Catalog:
             self._texts.drop(corpus, since)
             return
         self._held[corpus] = frozenset(wanted)
-        version = (card.generation, card.embedder)
+        # A server's filters are compiled for the fields of the card.
+        version = (card.generation, card.embedder, tuple(sorted(card.fields.items())))
         for engine, wiring in wanted.items():
             self._engines.want(engine, version, self._engine_opener(card, wiring), since)
         self._texts.want(corpus, version, self._texts_opener(card), since)

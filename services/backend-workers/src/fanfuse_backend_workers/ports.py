@@ -120,12 +120,12 @@ class Embedder(Protocol):
 class TextStore(Protocol):
     """Texts of one corpus generation."""
 
-    def get(self, chunk_ids: Sequence[str]) -> list[ChunkText]:
-        """The chunks that exist, in any order; an id that is not returned does not exist."""
+    async def get(self, chunk_ids: Sequence[str]) -> list[ChunkText]:
+        """The chunks that exist, in any order; an id that is not returned does not exist. Raises `SearchError`."""
         ...
 
-    def close(self) -> None:
-        """Release the file."""
+    async def close(self) -> None:
+        """Release what is open."""
         ...
 
 

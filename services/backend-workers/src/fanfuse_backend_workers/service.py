@@ -3,11 +3,14 @@
 from fanfuse_backend_workers import bus
 from fanfuse_backend_workers.adapters.embedded import engines_in, texts_in
 from fanfuse_backend_workers.adapters.embedders import build_embedder
+from fanfuse_backend_workers.adapters.engines import connect_server
 from fanfuse_backend_workers.admission import Admission
 from fanfuse_backend_workers.catalog import Catalog
+from fanfuse_backend_workers.connections import Connections
 from fanfuse_backend_workers.domain.pools import served_pools
 from fanfuse_backend_workers.embedding import QueryEmbedding
 from fanfuse_backend_workers.ports import LoadEmbedder, OpenEngine, OpenTexts
+from fanfuse_backend_workers.remote import engines_on, texts_on
 from fanfuse_backend_workers.settings import WorkerSettings
 from fanfuse_backend_workers.warming import opened_warm, warm_up
 from fanfuse_backend_workers.worker import Worker
@@ -24,8 +27,12 @@ def build_with(
     open_texts: OpenTexts,
     load_embedder: LoadEmbedder,
     settings: WorkerSettings | None = None,
+    connections: Connections | None = None,
 ) -> ServiceFactory:
-    """A factory of workers on these engines, texts and embedders. `settings`: None reads the environment."""
+    """A factory of workers on these engines, texts and embedders. `settings`: None reads the environment.
+
+    `connections`: the servers behind the engines, closed with the workers.
+    """
     chosen = settings or WorkerSettings()
 
     def build_workers(context: Context) -> Service:
@@ -41,6 +48,8 @@ def build_with(
         async def close() -> None:
             embedding.close()
             await catalog.close()
+            if connections is not None:
+                await connections.close()
 
         return Service(
             stage=Stage.BACKEND_WORKERS,
@@ -55,6 +64,17 @@ def build_with(
 
 
 def build(context: Context) -> Service:
-    """Workers on the embedded engines of the data directory."""
-    data = context.settings.data_dir
-    return build_with(open_engine=engines_in(data), open_texts=texts_in(data), load_embedder=build_embedder)(context)
+    """Workers on the configured servers, and on the embedded engines of the data directory.
+
+    Raises `ConfigError` where a server of their pools can have no client here.
+    """
+    data, settings = context.settings.data_dir, WorkerSettings()
+    connections = Connections(context.config.backends, connect_server)
+    connections.of_pools(settings.pools)
+    return build_with(
+        open_engine=engines_on(connections, engines_in(data)),
+        open_texts=texts_on(connections, texts_in(data)),
+        load_embedder=build_embedder,
+        settings=settings,
+        connections=connections,
+    )(context)

@@ -3,7 +3,6 @@
 In: a corpus, chunk ids, a limit in bytes. Out: one reply; whatever goes wrong is a typed failure in it.
 """
 
-import asyncio
 from collections.abc import Sequence
 
 from fanfuse_backend_workers.catalog import Catalog, CorpusKey
@@ -27,4 +26,4 @@ async def read_texts(catalog: Catalog, corpus: CorpusKey, chunk_ids: Sequence[st
 
 async def _found(catalog: Catalog, corpus: CorpusKey, chunk_ids: Sequence[str]) -> list[ChunkText]:
     async with catalog.texts(corpus) as store:
-        return await asyncio.to_thread(store.get, chunk_ids)
+        return await store.get(chunk_ids)

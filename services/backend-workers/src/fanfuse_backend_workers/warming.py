@@ -17,19 +17,25 @@ from fanfuse_runtime.logs import get_logger
 
 TEXT: Final = "warm up"
 _TIMEOUT_S: Final = 30.0
+_SEARCH_TIMEOUT_S: Final = 5.0
 
 _log = get_logger("backend-workers.warming")
 
 
 async def warm_up(catalog: Catalog, embedding: QueryEmbedding) -> None:
-    """Open everything and use it once."""
+    """Open everything and use it once. A backend that is down is asked once, whatever the number of its corpora."""
     await catalog.start()
+    down: set[tuple[Kind, str]] = set()
     for key in catalog.engines:
+        if (key.kind, key.backend) in down:
+            continue
         try:
             async with catalog.engine(key) as opened:
                 await _search_once(key, opened, embedding)
         except SearchError as error:
             _log.warning("warm_up.failed", corpus=key.corpus, backend=key.backend, error=error.message)
+            if error.kind.counts_against_backend:
+                down.add((key.kind, key.backend))
 
 
 def opened_warm(open_engine: OpenEngine, embedding: QueryEmbedding) -> OpenEngine:
@@ -49,7 +55,7 @@ def opened_warm(open_engine: OpenEngine, embedding: QueryEmbedding) -> OpenEngin
 
 async def _search_once(key: EngineKey, opened: OpenCorpus, embedding: QueryEmbedding) -> None:
     vector = await _vector(opened.card, embedding) if key.kind is Kind.VECTOR else None
-    request = SearchRequest(key.tenant, key.corpus, TEXT, 1, _TIMEOUT_S, vector=vector, seeds=(TEXT,))
+    request = SearchRequest(key.tenant, key.corpus, TEXT, 1, _SEARCH_TIMEOUT_S, vector=vector, seeds=(TEXT,))
     await ask(opened.engine, request)
 
 

@@ -5,14 +5,17 @@ when its kind is asked for, so a worker of one kind needs no other kind's librar
 """
 
 import asyncio
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Final, Protocol, runtime_checkable
 
+from fanfuse_backend_workers.adapters.sqlite_texts import SqliteTexts
 from fanfuse_backend_workers.generations import CorpusName, generation_folder, open_texts
 from fanfuse_backend_workers.ports import IndexBuilder, OpenEngine, OpenTexts, SearchEngine, SearchError, TextStore
 from fanfuse_contracts.corpus import CorpusCard, Wiring
 from fanfuse_contracts.enums import FailureKind, Kind
+from fanfuse_contracts.retrieval import ChunkText
 
 _BUILDERS: Final = {
     Kind.VECTOR: ("qdrant_vector", "QdrantIndexBuilder"),
@@ -54,9 +57,22 @@ def texts_in(data: Path) -> OpenTexts:
     """Opens the texts of the generation a card names."""
 
     async def open_card_texts(card: CorpusCard) -> TextStore:
-        return await asyncio.to_thread(open_texts, data, _name(card), _generation(card))
+        return _ThreadedTexts(await asyncio.to_thread(open_texts, data, _name(card), _generation(card)))
 
     return open_card_texts
+
+
+class _ThreadedTexts:
+    """`TextStore` over a file."""
+
+    def __init__(self, texts: SqliteTexts) -> None:
+        self._texts = texts
+
+    async def get(self, chunk_ids: Sequence[str]) -> list[ChunkText]:
+        return await asyncio.to_thread(self._texts.get, chunk_ids)
+
+    async def close(self) -> None:
+        await asyncio.to_thread(self._texts.close)
 
 
 def _name(card: CorpusCard) -> CorpusName:
