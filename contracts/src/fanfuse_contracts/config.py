@@ -7,13 +7,14 @@ from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, SecretStr, ValidationError, model_validator
 
+from fanfuse_contracts.backends import BackendsConfig
 from fanfuse_contracts.base import MAX_WEIGHT, Written
 from fanfuse_contracts.capability import Terms
 from fanfuse_contracts.classification import Effect
 from fanfuse_contracts.corpus import CorpusCard
 from fanfuse_contracts.enums import Strategy
 from fanfuse_contracts.faults import Fault, Loc, refuse, repeated
-from fanfuse_contracts.registration import BackendsConfig, CorpusConfig
+from fanfuse_contracts.registration import CorpusConfig
 from fanfuse_contracts.security import SecurityConfig
 from fanfuse_contracts.tokens import Token
 

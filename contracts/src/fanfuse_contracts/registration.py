@@ -1,53 +1,23 @@
-"""Backends and corpora as an operator writes them in `fanfuse.yaml`, and the cards made of them.
+"""Corpora as an operator writes them in `fanfuse.yaml`, and the cards made of them.
 
-In: sections `backends` and `corpora`. Out: capability cards without an index: what `index` knows (generation, chunks,
+In: sections `corpora` and `backends`. Out: capability cards without an index: what `index` knows (generation, chunks,
 time) is never in the file.
 """
 
 from collections.abc import Iterator
-from typing import Annotated, Final, Self
+from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from fanfuse_contracts.base import MAX_WEIGHT, FiniteFloat, Weight, Written
+from fanfuse_contracts.backends import DEFAULT_BACKEND, BackendsConfig
+from fanfuse_contracts.base import MAX_WEIGHT, FiniteFloat, Written
 from fanfuse_contracts.capability import Capability, Topic
-from fanfuse_contracts.corpus import CorpusCard, EmbedderSpec, FieldType, Wiring
+from fanfuse_contracts.corpus import CorpusCard, EmbedderSpec, FieldType
 from fanfuse_contracts.enums import Kind, SourceKind
 from fanfuse_contracts.faults import Fault, refuse, repeated
-from fanfuse_contracts.filters import FieldName, Op
+from fanfuse_contracts.filters import FieldName
 from fanfuse_contracts.tokens import Token
 from fanfuse_contracts.weights import Weights
-
-DEFAULT_BACKEND: Final = "main"
-"""The backend of each kind that exists without being configured: the embedded engine."""
-
-
-class BackendConfig(Written):
-    """One backend of the section `backends.<kind>.<name>`."""
-
-    pool: Token | None = None
-    """Pool of workers that serves it. None: a pool of the backend's name."""
-    weight: Weight = 1.0
-    """Factor on the weight of every lane of this backend."""
-    operators: frozenset[Op] = frozenset(Op)
-    """Filter operators it applies exactly."""
-
-
-class BackendsConfig(Written):
-    """Section `backends`: by kind, then by name. `main` of each kind exists without being written."""
-
-    vector: dict[Token, BackendConfig] = {}
-    """Backends that find by likeness of meaning."""
-    keyword: dict[Token, BackendConfig] = {}
-    """Backends that find by words."""
-    graph: dict[Token, BackendConfig] = {}
-    """Backends that find by links between entities."""
-
-    def known(self, kind: Kind) -> dict[str, BackendConfig]:
-        """The backends of a kind by name, the embedded one included."""
-        configured = {Kind.VECTOR: self.vector, Kind.KEYWORD: self.keyword, Kind.GRAPH: self.graph}[kind]
-        return {DEFAULT_BACKEND: BackendConfig()} | configured
-
 
 Role = Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
 """Never blank: a blank one would look like a list that lets nobody in, or everybody."""
@@ -126,21 +96,13 @@ class CorpusConfig(Written):
             corpus=self.id,
             display_name=self.display_name,
             description=self.description,
-            backends=tuple(self._wire(Kind(kind), name, backends) for kind, name in map(_split, self.backends)),
+            backends=tuple(
+                backends.wiring(Kind(kind), name, self.weights.of(Kind(kind)))
+                for kind, name in map(_split, self.backends)
+            ),
             embedder=self.embedder,
             term_weights=self.term_weights,
             **{name: getattr(self.card, name) for name in CardConfig.model_fields},
-        )
-
-    def _wire(self, kind: Kind, name: str, backends: BackendsConfig) -> Wiring:
-        backend = backends.known(kind)[name]
-        return Wiring(
-            kind=kind,
-            backend=name,
-            pool=backend.pool or name,
-            weight=min(backend.weight * self.weights.of(kind), MAX_WEIGHT),
-            operators=backend.operators,
-            shared=kind is Kind.VECTOR,
         )
 
 

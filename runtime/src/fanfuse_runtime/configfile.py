@@ -5,7 +5,7 @@ Every fault is told at once, each with its origin, its path and what to do; neve
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,8 @@ from fanfuse_runtime.configuration.checks import check
 from fanfuse_runtime.configuration.document import Document, read_document
 from fanfuse_runtime.configuration.explaining import explain
 from fanfuse_runtime.configuration.findings import DEFAULT, Finding, KeyPath, Level, Stated, in_reading_order, located
+from fanfuse_runtime.configuration.keys import ANY_NAME, core, leaves
 from fanfuse_runtime.configuration.overrides import apply, read_overrides
-
-_PROFILE: KeyPath = ("retrieval", "routing", "profile")
 
 
 class ConfigError(ValueError):
@@ -59,7 +58,7 @@ def read_config(path: Path | None, env: Mapping[str, str] | None = None, flags: 
     if document.broken:
         refuse_errors((*document.findings, *faults))
     apply(overrides, document.data, document.stated)
-    _resolve_profile(document, path)
+    _resolve_paths(document, path)
     try:
         # JSON, so that types are strict: a quoted number is text, and `yes` is no truth value.
         config = FanfuseConfig.model_validate_json(json.dumps(document.data), strict=True)
@@ -78,15 +77,28 @@ def _read(path: Path) -> Document:
     return read_document(raw, str(path))
 
 
-def _resolve_profile(document: Document, path: Path | None) -> None:
+def _resolve_paths(document: Document, path: Path | None) -> None:
     """A path in the file is relative to the file, a path of a variable or flag to the working directory."""
-    routing: Any = document.data
-    for part in _PROFILE[:-1]:
-        routing = routing.get(part) if isinstance(routing, dict) else None
-    profile = routing.get("profile") if isinstance(routing, dict) else None
-    if isinstance(profile, str) and profile:
-        in_file = not document.stated[_PROFILE].startswith(("env ", "flag "))
-        routing["profile"] = str(((path.parent if path and in_file else Path()) / profile).absolute())
+    for key in leaves():
+        if core(key.field.annotation) is Path:
+            *above, name = map(str, key.path)
+            for place, section in _sections(document.data, above):
+                stated = section.get(name)
+                if isinstance(stated, str) and stated:
+                    in_file = not document.stated[(*place, name)].startswith(("env ", "flag "))
+                    section[name] = str(((path.parent if path and in_file else Path()) / stated).absolute())
+
+
+def _sections(data: Any, pattern: Sequence[str]) -> Iterator[tuple[KeyPath, dict[str, Any]]]:
+    """Every section of the data at a pattern whose `<name>` stands for any key."""
+    if not isinstance(data, dict):
+        return
+    if not pattern:
+        yield (), data
+        return
+    for name in list(data) if pattern[0] == ANY_NAME else [pattern[0]]:
+        for place, section in _sections(data.get(name), pattern[1:]):
+            yield (name, *place), section
 
 
 def refuse_errors(findings: Iterable[Finding]) -> None:

@@ -15,6 +15,7 @@ import pytest
 
 from fanfuse_all_in_one.configuration_docs import shown
 from fanfuse_all_in_one.offline import OfflineRouter
+from fanfuse_backend_workers.adapters.engines import settings_of
 from fanfuse_cli.corpora import corpus_table
 from fanfuse_contracts.config import FanfuseConfig
 from fanfuse_contracts.enums import Kind
@@ -85,6 +86,11 @@ def checked(config: FanfuseConfig, _case: "Case") -> object:
     return list(check(config))
 
 
+def reached(config: FanfuseConfig, _case: "Case") -> object:
+    servers = [(f"{kind.value}.{name}", stated) for kind, name, stated in config.backends.servers()]
+    return [(where, stated.engine, settings_of(where, stated)) for where, stated in servers]
+
+
 @dataclass(frozen=True)
 class Case:
     """Another value of a key, and what to ask."""
@@ -98,8 +104,44 @@ class Case:
     look: Callable[[FanfuseConfig, "Case"], object] = decided
 
 
+SERVERS: dict[Kind, dict[str, str]] = {
+    Kind.VECTOR: {"engine": "qdrant", "url": "https://a"},
+    Kind.KEYWORD: {"engine": "elasticsearch", "url": "https://a"},
+    Kind.GRAPH: {"engine": "neo4j", "url": "bolt://a"},
+}
+USER = {"username": "u", "password": "p"}
+OF_KIND: dict[Kind, dict[str, tuple[Any, dict[str, str]]]] = {
+    Kind.VECTOR: {"api_key": ("k", {})},
+    Kind.KEYWORD: {"api_key": ("k", {}), "username": ("v", USER), "password": ("q", USER)},
+    Kind.GRAPH: {"username": ("v", USER), "password": ("q", USER), "database": ("other", {})},
+}
+"""Keys that not every server has: another value, and what must stand beside it."""
+
+
+def server(kind: Kind) -> dict[str, Case]:
+    """Keys of a server: what its client is made with."""
+    stated = SERVERS[kind]
+    cases: dict[str, tuple[Any, dict[str, str]]] = {
+        "url": (f"{stated['url']}b", {}),
+        "namespace": ("other", {}),
+        "connections": (4, {}),
+        "ca_file": (__file__, {}),
+        **OF_KIND[kind],
+    }
+    keys = {
+        name: Case(value, world=_stated(kind, {**stated, **more}), look=reached)
+        for name, (value, more) in cases.items()
+    }
+    return {f"backends.{kind.value}.<name>.{name}": case for name, case in keys.items()}
+
+
+def _stated(kind: Kind, values: Mapping[str, str]) -> World:
+    return {("backends", kind.value, "main", name): value for name, value in values.items()}
+
+
 def backend(kind: Kind) -> dict[str, Case]:
     return {
+        **server(kind),
         f"backends.{kind.value}.<name>.pool": Case("other", query={"graph_seeds": ["x"]}),
         f"backends.{kind.value}.<name>.weight": Case(0.5, query={"graph_seeds": ["x"]}),
         f"backends.{kind.value}.<name>.operators": Case(
@@ -187,6 +229,12 @@ EFFECTS: dict[str, Case] = {
 
 ELSEWHERE: dict[str, str] = {
     "registry.postgres_dsn": "backends/test_postgres_store.py",
+    **{f"backends.{kind.value}.<name>.engine": "contract/test_backend_config.py" for kind in Kind},
+    "backends.vector.<name>.username": "contract/test_backend_config.py",
+    "backends.vector.<name>.password": "contract/test_backend_config.py",
+    "backends.vector.<name>.database": "contract/test_backend_config.py",
+    "backends.keyword.<name>.database": "contract/test_backend_config.py",
+    "backends.graph.<name>.api_key": "contract/test_backend_config.py",
     "retrieval.routing.profile": "unit/all_in_one/test_config_profile.py",
     "security.require_signed_principal": "unit/classifier/test_principals.py",
     "security.principal_keys.<name>[].kid": "unit/classifier/test_principals.py",

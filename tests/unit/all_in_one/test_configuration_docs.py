@@ -6,8 +6,9 @@ import pytest
 
 from fanfuse_all_in_one.configuration_docs import default_of, meaning_of, render_configuration, shown, type_of
 from fanfuse_all_in_one.process_settings import SETTINGS, all_settings
+from fanfuse_contracts.backends import BackendConfig
 from fanfuse_contracts.config import RoutingConfig
-from fanfuse_contracts.registration import BackendConfig, CardConfig, CorpusConfig
+from fanfuse_contracts.registration import CardConfig, CorpusConfig
 from fanfuse_runtime.configuration.keys import all_keys
 from fanfuse_runtime.configuration.overrides import variable_of
 

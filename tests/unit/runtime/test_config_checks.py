@@ -242,3 +242,26 @@ def test_the_example_is_sound(repository: Path):
 
     assert loaded.located(check(loaded.config)) == []
     assert len(load_config(file, {}).cards()) == len(yaml.safe_load(file.read_text())["corpora"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "stated", "said"),
+    [
+        ("vector", {"engine": "qdrant", "url": "http://v.example", "api_key": "k"}, "api_key goes over the network"),
+        (
+            "graph",
+            {"engine": "neo4j", "url": "neo4j://g.example", "username": "u", "password": "p"},
+            "unencrypted: use neo4j+s://",
+        ),
+        ("graph", {"engine": "neo4j", "url": "bolt+s://g.example", "username": "u", "password": "p"}, None),
+        ("vector", {"engine": "qdrant", "url": "http://localhost:6333", "api_key": "k"}, None),
+        ("vector", {"engine": "qdrant", "url": "http://v.example"}, None),
+    ],
+)
+def test_a_secret_on_an_open_network_is_warned_of(kind, stated, said):
+    found = list(check(FanfuseConfig.model_validate({"backends": {kind: {"eu": stated}}})))
+
+    assert [(finding.level, show(finding.path)) for finding in found] == (
+        [(Level.WARNING, f"backends.{kind}.eu.url")] if said else []
+    )
+    assert all(said in finding.message for finding in found)

@@ -225,6 +225,12 @@ LEAKS = [
     f"security: {{principal_keys: {{t: [{{kid: a, public_key: {SECRET * 200}}}]}}}}",
     f"security: {{principal_keys: {{t: [{{kid: a, public_key: '-----BEGIN PRIVATE KEY----- {SECRET}'}}]}}}}",
     f"security: {{principal_keys: {SECRET}}}",
+    f"backends: {{keyword: {{eu: {{engine: qdrant, password: {SECRET}, username: u}}}}}}",
+    f"backends: {{keyword: {{eu: {{engine: opensearch, url: 'https://u:{SECRET}@h'}}}}}}",
+    f"backends: {{keyword: {{eu: {{engine: opensearch, url: 'https://h', api_key: {SECRET}}}}}}}",
+    f"backends: {{keyword: {{eu: {{api_key: [{SECRET}]}}}}}}",
+    f"backends: {{keyword: {{eu: {{password: {{{SECRET}: x}}}}}}}}",
+    f"backends: {{keyword: {{eu: {{passwort: {SECRET}}}}}}}",
 ]
 
 

@@ -202,6 +202,17 @@ def test_a_profile_is_relative_to_what_states_it(read, tmp_path, monkeypatch):
     assert read(text, env).config.retrieval.routing.profile == Path("/p.json")
 
 
+def test_a_certificate_file_is_relative_to_what_states_it(read, tmp_path, monkeypatch):
+    monkeypatch.chdir("/")
+    text = "backends: {vector: {eu: {engine: qdrant, url: 'https://h', ca_file: certs/ca.pem}}}\n"
+
+    assert read(text).config.backends.vector["eu"].ca_file == tmp_path / "certs/ca.pem"
+    env = {"FANFUSE__BACKENDS__VECTOR__EU__CA_FILE": "ca.pem"}
+    assert read(text, env).config.backends.vector["eu"].ca_file == Path("/ca.pem")
+    with pytest.raises(ConfigError, match=r"backends\.vector\.eu: should be a section"):
+        read("backends: {vector: {eu: x}}")
+
+
 def test_nats_url_unset_or_blank_is_the_default(monkeypatch):
     monkeypatch.delenv("NATS_URL", raising=False)
     unset = RuntimeSettings().nats_url

@@ -52,8 +52,8 @@ The first that states a value wins.
   variable is ignored, and `.env` files are not read. `fanfuse config check` warns of a `FANFUSE_…` variable that looks
   like a misspelt setting.
 - `NATS_URL` unset or blank: services use the default below; commands use the bus of `--data`.
-- A relative `retrieval.routing.profile` is relative to the file that states it; in a variable or flag, to the working
-  directory.
+- A relative path (`retrieval.routing.profile`, `ca_file` of a backend) is relative to the file that states it; in a
+  variable or flag, to the working directory.
 
 ## Checking
 

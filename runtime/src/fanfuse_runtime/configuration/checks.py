@@ -7,6 +7,8 @@ with `registry.store` kv or postgres, corpora may also be registered by `fanfuse
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import combinations
+from typing import Final
+from urllib.parse import urlsplit
 
 from fanfuse_contracts import limits
 from fanfuse_contracts.config import FanfuseConfig, RoutingConfig, ScopeKind, Store
@@ -16,6 +18,9 @@ from fanfuse_contracts.registration import CorpusConfig
 from fanfuse_runtime.configuration.findings import Finding, KeyPath, Level
 
 _ROUTING: KeyPath = ("retrieval", "routing")
+_OPEN_SCHEMES: Final = {"http": "https", "bolt": "bolt+s", "neo4j": "neo4j+s"}
+"""Schemes without encryption, and those to use instead."""
+_THIS_MACHINE: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 def check(config: FanfuseConfig) -> Iterator[Finding]:
@@ -31,6 +36,7 @@ def check(config: FanfuseConfig) -> Iterator[Finding]:
         _card_scopes,
         _arguments,
         _display_names,
+        _open_logins,
         _principal_keys,
     ):
         yield from part(config)
@@ -213,6 +219,16 @@ def _display_names(config: FanfuseConfig) -> Iterator[Finding]:
         if names[corpus.tenant_id, corpus.display_name] > 1:
             message = f"{corpus.display_name!r} is the name of two corpora of tenant {corpus.tenant_id!r}"
             yield _warning(("corpora", at, "display_name"), message)
+
+
+def _open_logins(config: FanfuseConfig) -> Iterator[Finding]:
+    """Secrets that whoever is on the way to a server can read."""
+    for kind, name, backend in config.backends.servers():
+        address = urlsplit(backend.url or "")
+        secret = "password" if backend.password else "api_key" if backend.api_key else None
+        if secret and address.scheme in _OPEN_SCHEMES and address.hostname not in _THIS_MACHINE:
+            message = f"{secret} goes over the network unencrypted: use {_OPEN_SCHEMES[address.scheme]}://"
+            yield _warning(("backends", kind.value, name, "url"), message)
 
 
 def _principal_keys(config: FanfuseConfig) -> Iterator[Finding]:
