@@ -1,5 +1,6 @@
 """What the classifier found: shape, features of the text and raw corpus scores. No decision."""
 
+from collections.abc import Iterable
 from enum import StrEnum
 
 from fanfuse_contracts.base import FiniteFloat, Model
@@ -74,6 +75,11 @@ class CorpusScore(Model):
     def excluded(self) -> bool:
         """True if any rule excluded the corpus; exclude wins over boost."""
         return any(rule.effect is Effect.EXCLUDE for rule in self.fired)
+
+
+def fired_names(scores: Iterable[CorpusScore]) -> tuple[str, ...]:
+    """Names of everything that fired for any corpus, sorted."""
+    return tuple(sorted({rule.rule for score in scores for rule in score.fired}))
 
 
 class QueryClassified(QueryEvent):

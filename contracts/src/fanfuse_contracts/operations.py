@@ -32,4 +32,6 @@ class RouteAudited(Event):
     plan: Plan | None = None
     clarification: Clarification | None = None
     rejection: Rejection | None = None
+    fired: tuple[str, ...] = ()
+    """Names of the rules, scopes and capabilities that fired for any corpus of the tenant, sorted."""
     submitted_ns: Nanoseconds

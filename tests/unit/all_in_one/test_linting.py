@@ -3,27 +3,13 @@
 from fanfuse_all_in_one.linting import Check, Decided, lint
 from fanfuse_contracts.config import RoutingConfig, Scope, ScopeKind, StaticRule
 from fanfuse_contracts.corpus import CorpusCard
-from fanfuse_contracts.enums import Strategy
-from fanfuse_contracts.plan import CorpusCandidate, CorpusRoutingDecision
 
 LEGAL = CorpusCard(tenant="acme", corpus="legal", description="contracts and clauses of suppliers")
 TRAVEL = CorpusCard(tenant="acme", corpus="travel", description="flights hotels and trains of employees")
 
 
-def decided(*selected: str, boosted_by: tuple[str, ...] = (), tenant: str = "acme") -> Decided:
-    rows = tuple(
-        CorpusCandidate(corpus=name, score=1.0, probability=0.5, selected=True, reason="test", boosted_by=boosted_by)
-        for name in selected
-    )
-    decision = CorpusRoutingDecision(
-        strategy=Strategy.STATIC_RULES,
-        selected_corpora=selected,
-        scores=rows,
-        fan_out=True,
-        candidate_n=2,
-        reason="test",
-    )
-    return Decided(tenant, decision)
+def decided(*selected: str, fired: tuple[str, ...] = (), tenant: str = "acme") -> Decided:
+    return Decided(tenant, selected, fired)
 
 
 def found(*, cards=(LEGAL, TRAVEL), decisions=(), **routing) -> list[tuple[Check, str]]:
@@ -32,7 +18,7 @@ def found(*, cards=(LEGAL, TRAVEL), decisions=(), **routing) -> list[tuple[Check
 
 def test_a_rule_that_fires_in_no_decision_is_found_and_one_that_does_is_not():
     rules = (StaticRule(name="law", corpora=("legal",)), StaticRule(name="sea", corpora=("legal",)))
-    findings = found(rules=rules, decisions=[decided("legal", "travel", boosted_by=("law",))])
+    findings = found(rules=rules, decisions=[decided("legal", "travel", fired=("law",))])
 
     assert [check for check, _ in findings] == [Check.RULE_NEVER_FIRES]
     assert "'sea'" in findings[0][1]
@@ -41,7 +27,7 @@ def test_a_rule_that_fires_in_no_decision_is_found_and_one_that_does_is_not():
 def test_a_scope_that_nobody_names_is_found():
     scope = Scope(name="hr", kind=ScopeKind.DOMAIN, aliases=("personnel",))
     assert found(scopes=(scope,), decisions=[decided("legal", "travel")])[0][0] is Check.RULE_NEVER_FIRES
-    assert found(scopes=(scope,), decisions=[decided("legal", "travel", boosted_by=("scope:hr",))]) == []
+    assert found(scopes=(scope,), decisions=[decided("legal", "travel", fired=("scope:hr",))]) == []
 
 
 def test_a_corpus_that_no_decision_selects_is_found_with_the_number_of_decisions():
@@ -67,3 +53,8 @@ def test_cards_that_say_the_same_are_found_within_a_tenant_only():
 
 def test_without_decisions_only_cards_are_judged():
     assert found(rules=(StaticRule(name="law", corpora=("legal",)),)) == []
+
+
+def test_a_rule_that_fired_for_a_refused_query_is_not_silent():
+    rules = (StaticRule(name="law", corpora=("legal",)),)
+    assert found(rules=rules, decisions=[decided("legal", "travel"), decided(fired=("law",))]) == []

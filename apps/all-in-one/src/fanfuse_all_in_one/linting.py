@@ -12,7 +12,6 @@ from typing import Final
 
 from fanfuse_contracts.config import RoutingConfig
 from fanfuse_contracts.corpus import CorpusCard
-from fanfuse_contracts.plan import CorpusRoutingDecision
 
 OVERLAP: Final = 0.6
 """Share of common words (Jaccard) from which on two cards say the same."""
@@ -38,10 +37,11 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """A decision and whose it is."""
+    """What became of one query: which corpora were selected (none, where it was refused) and what had fired."""
 
     tenant: str
-    decision: CorpusRoutingDecision
+    selected: tuple[str, ...] = ()
+    fired: tuple[str, ...] = ()
 
 
 def lint(routing: RoutingConfig, cards: Sequence[CorpusCard], decided: Sequence[Decided]) -> tuple[Finding, ...]:
@@ -55,7 +55,7 @@ def lint(routing: RoutingConfig, cards: Sequence[CorpusCard], decided: Sequence[
 
 
 def _silent_rules(routing: RoutingConfig, decided: Sequence[Decided]) -> Iterator[Finding]:
-    fired = {name for one in decided for row in one.decision.scores for name in (*row.boosted_by, *row.excluded_by)}
+    fired = {name for one in decided for name in one.fired}
     for rule in routing.rules:
         if rule.name not in fired:
             yield Finding(
@@ -68,7 +68,7 @@ def _silent_rules(routing: RoutingConfig, decided: Sequence[Decided]) -> Iterato
 
 
 def _idle_corpora(cards: Iterable[CorpusCard], decided: Sequence[Decided]) -> Iterator[Finding]:
-    selected = {(one.tenant, corpus) for one in decided for corpus in one.decision.selected_corpora}
+    selected = {(one.tenant, corpus) for one in decided for corpus in one.selected}
     counts = {tenant: sum(one.tenant == tenant for one in decided) for tenant in {one.tenant for one in decided}}
     for card in cards:
         if card.tenant in counts and (card.tenant, card.corpus) not in selected:

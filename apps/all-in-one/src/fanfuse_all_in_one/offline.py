@@ -34,10 +34,14 @@ class OfflineRouter:
         """Tenants that own a corpus, sorted."""
         return tuple(sorted({card.tenant for card in self._cards}))
 
+    def classify(self, tenant: str, query: SubmittedQuery) -> Classification | Rejection:
+        """What the classifier would publish of one query."""
+        return classify(query, tenant, [card for card in self._cards if card.tenant == tenant], self._classifiers)
+
     def decide(self, tenant: str, query: SubmittedQuery, *, failed: Collection[Kind] = (), now_s: float) -> DecideReply:
         """The plan, clarification or rejection of one query. `failed`: kinds whose backends count as degraded."""
         cards = [card for card in self._cards if card.tenant == tenant]
-        found = classify(query, tenant, cards, self._classifiers)
+        found = self.classify(tenant, query)
         if isinstance(found, Rejection):
             return DecideReply(rejection=found)
         wired = {(wiring.kind, wiring.backend) for card in cards for wiring in card.backends}

@@ -99,6 +99,8 @@ def _decided(config: "FanfuseConfig", queries: Path) -> Iterator["Decided"]:
     from fanfuse_all_in_one.offline import OfflineRouter
     from fanfuse_client.queries import build_query
     from fanfuse_contracts import limits
+    from fanfuse_contracts.classification import fired_names
+    from fanfuse_contracts.plan import Rejection
     from fanfuse_contracts.query import Principal
 
     router = OfflineRouter(config)
@@ -109,10 +111,15 @@ def _decided(config: "FanfuseConfig", queries: Path) -> Iterator["Decided"]:
             text = json.loads(line)["text"]
         except (ValueError, KeyError, TypeError) as error:
             raise typer.BadParameter(f'{queries}:{number}: not a JSON object with "text"') from error
+        query = build_query(text, who, {})
         for tenant in router.tenants:
-            reply = router.decide(tenant, build_query(text, who, {}), now_s=time.time())
-            if reply.plan is not None:
-                yield Decided(tenant, reply.plan.corpus_decision)
+            found = router.classify(tenant, query)
+            plan = router.decide(tenant, query, now_s=time.time()).plan
+            yield Decided(
+                tenant,
+                selected=plan.corpus_decision.selected_corpora if plan else (),
+                fired=() if isinstance(found, Rejection) else fired_names(found.corpus_scores),
+            )
 
 
 def _audited(
@@ -126,7 +133,10 @@ def _audited(
     async def run(url: str, alone: bool) -> tuple[list["CorpusCard"], list[Decided]]:
         async with operator_on(url, alone=alone) as operator:
             audits = await last_audits(operator.bus, last, tenant)
-            made = [Decided(one.tenant, one.plan.corpus_decision) for one in audits if one.plan is not None]
+            made = [
+                Decided(one.tenant, one.plan.corpus_decision.selected_corpora if one.plan else (), one.fired)
+                for one in audits
+            ]
             return await operator.cards(), made
 
     with data_bus(data, stated_url(nats_url), announce=False, say=remark) as bus:

@@ -5,7 +5,7 @@ delivery never sends anything twice.
 """
 
 from fanfuse_contracts import flow, streams, subjects
-from fanfuse_contracts.classification import QueryClassified
+from fanfuse_contracts.classification import QueryClassified, fired_names
 from fanfuse_contracts.enums import Stage
 from fanfuse_contracts.operations import RouteAudited
 from fanfuse_contracts.plan import Clarification, Plan, QueryPlanned, Rejection
@@ -57,6 +57,7 @@ def audit(event: QueryClassified, outcome: Plan | Clarification | Rejection) -> 
         plan=outcome if isinstance(outcome, Plan) else None,
         clarification=outcome if isinstance(outcome, Clarification) else None,
         rejection=outcome if isinstance(outcome, Rejection) else None,
+        fired=fired_names(event.corpus_scores),
         submitted_ns=event.submitted_ns,
     )
     return Publication(
