@@ -128,7 +128,7 @@ def test_lint_judges_rules_and_corpora_by_the_queries_of_a_file(file: Path, tmp_
         (("corpus", "route", "x", "-f", "{file}", "--tenant", "globex"), "globex"),
         (("corpus", "route", "x", "-f", "{file}", "--filter", "{{"), "not JSON"),
         (("route", "x", "-c", "legal"), "--file"),
-        (("routing", "lint", "-f", "{file}", "--queries", "{file}"), "fanfuse.yaml:2"),
+        (("routing", "lint", "-f", "{file}", "--queries", "{file}"), "fanfuse.yaml:1: not a JSON"),
         (("ask", "x", "--tenant", "acme", "--like", "{file}"), "--like"),
         (("ask", "x", "--tenant", "acme", "--like", "{file}", "--corpus", "a"), "say where to search"),
         (("ask", "x", "--tenant", "acme", "--principal", "a", "--principal-token", "b"), "exclude each other"),

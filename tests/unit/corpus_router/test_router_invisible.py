@@ -1,5 +1,7 @@
 """TEN-06: what a principal may not read changes no byte of what it is told, whatever is generated around it."""
 
+from typing import Any
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -39,7 +41,7 @@ routings = st.builds(
     st.booleans(),
 )
 names = st.lists(st.sampled_from((*NAMES, "nowhere")), min_size=1, max_size=4, unique=True)
-queries = st.one_of(
+queries: st.SearchStrategy[dict[str, Any]] = st.one_of(
     st.just({}),
     st.sampled_from(({"capability": "refund"}, {"capability": "secret"})),
     names.map(lambda found: {"corpora": tuple(found)}),

@@ -59,6 +59,8 @@ def folder(tmp_path):
     )
     figures = Figures(queries=1, accuracy_1=1.0, accuracy_3=1.0, calibration_error=0.0, log_loss=0.0)
     profile = Profile(
+        format="fanfuse-routing-profile",
+        version=1,
         trained_on=TrainingData(sha256="0" * 64, queries=3, per_corpus={}, penalty=1.0),
         report=Report(held_out=figures, held_out_sha256="0" * 64, cross_validated=figures),
         model=model,

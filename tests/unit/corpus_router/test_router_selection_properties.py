@@ -32,7 +32,7 @@ rows = st.fixed_dictionaries(
     }
 )
 scores = st.dictionaries(st.sampled_from(NAMES), rows).map(
-    lambda found: tuple(CorpusScore(corpus=corpus, **row) for corpus, row in found.items())
+    lambda found: tuple(CorpusScore.model_validate({"corpus": corpus, **row}) for corpus, row in found.items())
 )
 options = st.fixed_dictionaries(
     {
