@@ -13,6 +13,7 @@ from fanfuse_backend_workers.servers import ServerSettings
 from fanfuse_contracts.enums import Kind
 from fanfuse_testing.server_suite import Connect, ServerSuite
 from tests.servers.qdrant import QdrantShim
+from tests.servers.qdrant_edge import EdgeStore
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:Payload indexes have no effect in the local Qdrant", "ignore:Local mode performs exact"
@@ -36,7 +37,7 @@ class TestQdrantInProcess(ServerSuite):
 
 
 class TestQdrantOverHttp(ServerSuite):
-    """The official client on a real socket."""
+    """The official client on a real socket, its own copy of the engine behind it."""
 
     kind = Kind.VECTOR
 
@@ -51,6 +52,24 @@ def shim() -> Iterator[QdrantShim]:
     shim = QdrantShim().start()
     yield shim
     shim.stop()
+
+
+@pytest.fixture(scope="module")
+def edge() -> Iterator[QdrantShim]:
+    """Qdrant's engine behind a real socket."""
+    shim = QdrantShim(EdgeStore).start()
+    yield shim
+    shim.stop()
+
+
+class TestQdrantEngineOverHttp(ServerSuite):
+    """The official client on a real socket, Qdrant's Rust engine behind it, with payload indexes."""
+
+    kind = Kind.VECTOR
+
+    @pytest.fixture
+    def connect(self, edge: QdrantShim) -> Connect:
+        return lambda: connect_to(ServerSettings(url=edge.url, namespace="test", connections=4))
 
 
 @pytest.mark.engine

@@ -1,6 +1,6 @@
-"""A Qdrant server for tests: the REST calls the adapter makes, over Qdrant in process, on a real socket.
+"""A Qdrant server for tests: the REST calls the adapter makes, over Qdrant in process or its own engine, on a socket.
 
-No package ships Qdrant's server; this is what its official client talks HTTP to. It knows no indexes, keys or replicas.
+No package ships Qdrant's server; this is what its official client talks HTTP to. It knows no keys or replicas.
 `QDRANT_URL` names a real server to use instead. Faults are injected per request: a status, a delay, a cut connection,
 an answer that is no JSON.
 """
@@ -52,6 +52,8 @@ class Request:
 class QdrantShim:
     """The server, in a thread with a loop of its own."""
 
+    store: Callable[[], Any] = lambda: AsyncQdrantClient(_MEMORY)
+    """Makes what holds the points: it offers the client's calls."""
     port: int = 0
     fault: Fault | None = None
     seen: list[Request] = field(default_factory=list)
@@ -81,7 +83,7 @@ class QdrantShim:
         self._writers: set[asyncio.StreamWriter] = set()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # that there are no indexes in process
-            self._qdrant = AsyncQdrantClient(_MEMORY)
+            self._qdrant = self.store()
             server = await asyncio.start_server(self._connected, "127.0.0.1", self.port, limit=2**26)
             self.port = server.sockets[0].getsockname()[1]
             ready.set()
@@ -147,7 +149,7 @@ async def _read(reader: asyncio.StreamReader) -> Request | None:
     return Request(method, path, query, headers, body)
 
 
-async def _handled(qdrant: AsyncQdrantClient, request: Request) -> tuple[int, bytes]:
+async def _handled(qdrant: Any, request: Request) -> tuple[int, bytes]:
     for method, pattern, handler in _ROUTES:
         if request.method == method and (found := re.fullmatch(pattern, request.path)):
             try:
@@ -162,46 +164,46 @@ async def _handled(qdrant: AsyncQdrantClient, request: Request) -> tuple[int, by
 Handler = Callable[..., Awaitable[Any]]
 
 
-async def _collections(qdrant: AsyncQdrantClient, _: Any) -> Any:
+async def _collections(qdrant: Any, _: Any) -> Any:
     return await qdrant.get_collections()
 
 
-async def _aliases(qdrant: AsyncQdrantClient, _: Any) -> Any:
+async def _aliases(qdrant: Any, _: Any) -> Any:
     return await qdrant.get_aliases()
 
 
-async def _change_aliases(qdrant: AsyncQdrantClient, body: Any) -> Any:
+async def _change_aliases(qdrant: Any, body: Any) -> Any:
     return await qdrant.update_collection_aliases(wire.ChangeAliasesOperation.model_validate(body).actions)
 
 
-async def _info(qdrant: AsyncQdrantClient, _: Any, name: str) -> Any:
+async def _info(qdrant: Any, _: Any, name: str) -> Any:
     return await qdrant.get_collection(name)
 
 
-async def _exists(qdrant: AsyncQdrantClient, _: Any, name: str) -> Any:
+async def _exists(qdrant: Any, _: Any, name: str) -> Any:
     return {"exists": await qdrant.collection_exists(name)}
 
 
-async def _create(qdrant: AsyncQdrantClient, body: Any, name: str) -> Any:
+async def _create(qdrant: Any, body: Any, name: str) -> Any:
     wanted = wire.CreateCollection.model_validate(body)
     return await qdrant.create_collection(name, vectors_config=wanted.vectors, metadata=wanted.metadata)
 
 
-async def _index(qdrant: AsyncQdrantClient, body: Any, name: str) -> Any:
+async def _index(qdrant: Any, body: Any, name: str) -> Any:
     wanted = wire.CreateFieldIndex.model_validate(body)
     return await qdrant.create_payload_index(name, wanted.field_name, wanted.field_schema)
 
 
-async def _upsert(qdrant: AsyncQdrantClient, body: Any, name: str) -> Any:
+async def _upsert(qdrant: Any, body: Any, name: str) -> Any:
     return await qdrant.upsert(name, points=wire.PointsList.model_validate(body).points)
 
 
-async def _retrieve(qdrant: AsyncQdrantClient, body: Any, name: str) -> Any:
+async def _retrieve(qdrant: Any, body: Any, name: str) -> Any:
     wanted = wire.PointRequest.model_validate(body)
     return await qdrant.retrieve(name, wanted.ids, with_payload=wanted.with_payload or False)
 
 
-async def _query(qdrant: AsyncQdrantClient, body: Any, name: str) -> Any:
+async def _query(qdrant: Any, body: Any, name: str) -> Any:
     wanted = wire.QueryRequest.model_validate(body)
     return await qdrant.query_points(
         name,
@@ -213,11 +215,11 @@ async def _query(qdrant: AsyncQdrantClient, body: Any, name: str) -> Any:
     )
 
 
-async def _count(qdrant: AsyncQdrantClient, body: Any, name: str) -> Any:
+async def _count(qdrant: Any, body: Any, name: str) -> Any:
     return await qdrant.count(name, count_filter=wire.CountRequest.model_validate(body).filter)
 
 
-async def _scroll(qdrant: AsyncQdrantClient, body: Any, name: str) -> Any:
+async def _scroll(qdrant: Any, body: Any, name: str) -> Any:
     wanted = wire.ScrollRequest.model_validate(body)
     points, offset = await qdrant.scroll(
         name, scroll_filter=wanted.filter, limit=wanted.limit or 10, offset=wanted.offset, with_payload=True
@@ -225,7 +227,7 @@ async def _scroll(qdrant: AsyncQdrantClient, body: Any, name: str) -> Any:
     return {"points": points, "next_page_offset": offset}
 
 
-async def _delete(qdrant: AsyncQdrantClient, body: Any, name: str) -> Any:
+async def _delete(qdrant: Any, body: Any, name: str) -> Any:
     selector: Any = TypeAdapter(models.PointsSelector).validate_python(body)
     return await qdrant.delete(name, points_selector=selector)
 
