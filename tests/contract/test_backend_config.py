@@ -116,7 +116,7 @@ def test_an_address_is_one_and_holds_no_credentials(url, why):
         ("graph", {**NEO4J, "password": SECRET}, "username", "belong together"),
         ("keyword", {**OPENSEARCH, "api_key": SECRET}, "api_key", "opensearch takes none"),
         ("graph", {**NEO4J, "api_key": SECRET}, "api_key", "neo4j takes none"),
-        ("vector", {**QDRANT, "username": "u", "password": SECRET}, "username", "qdrant has no users"),
+        ("vector", {**QDRANT, "username": "u", "password": SECRET, "api_key": "k"}, "api_key", "one way to log in"),
         (
             "keyword",
             {**ELASTICSEARCH, "username": "u", "password": SECRET, "api_key": SECRET},

@@ -70,7 +70,7 @@ class BackendConfig(Written):
     """Address of the server, such as `https://search.example.org:9200` or `neo4j+s://graph.example.org`, without
     credentials."""
     username: Annotated[str, Field(min_length=1, max_length=256)] | None = None
-    """Who logs in (not at Qdrant)."""
+    """Who logs in; at Qdrant, at a proxy before it."""
     password: Annotated[SecretStr, Field(min_length=1)] | None = None
     """Of that user; best stated by its variable."""
     api_key: Annotated[SecretStr, Field(min_length=1)] | None = None
@@ -131,8 +131,6 @@ class BackendConfig(Written):
             yield ("username",), "username and password belong together: state both or none"
         if self.api_key is not None and self.engine not in _KEYED:
             yield ("api_key",), f"{self.engine.value} takes none: state username and password"
-        if self.username is not None and self.engine is Engine.QDRANT:
-            yield ("username",), "qdrant has no users: state api_key"
         if self.api_key is not None and self.username is not None:
             yield ("api_key",), "stands beside a username: state one way to log in"
 

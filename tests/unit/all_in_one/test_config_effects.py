@@ -111,7 +111,7 @@ SERVERS: dict[Kind, dict[str, str]] = {
 }
 USER = {"username": "u", "password": "p"}
 OF_KIND: dict[Kind, dict[str, tuple[Any, dict[str, str]]]] = {
-    Kind.VECTOR: {"api_key": ("k", {})},
+    Kind.VECTOR: {"api_key": ("k", {}), "username": ("v", USER), "password": ("q", USER)},
     Kind.KEYWORD: {"api_key": ("k", {}), "username": ("v", USER), "password": ("q", USER)},
     Kind.GRAPH: {"username": ("v", USER), "password": ("q", USER), "database": ("other", {})},
 }
@@ -230,8 +230,6 @@ EFFECTS: dict[str, Case] = {
 ELSEWHERE: dict[str, str] = {
     "registry.postgres_dsn": "backends/test_postgres_store.py",
     **{f"backends.{kind.value}.<name>.engine": "contract/test_backend_config.py" for kind in Kind},
-    "backends.vector.<name>.username": "contract/test_backend_config.py",
-    "backends.vector.<name>.password": "contract/test_backend_config.py",
     "backends.vector.<name>.database": "contract/test_backend_config.py",
     "backends.keyword.<name>.database": "contract/test_backend_config.py",
     "backends.graph.<name>.api_key": "contract/test_backend_config.py",

@@ -9,14 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from fanfuse_all_in_one.failures import UnknownChunkError, UnknownCorpusError
+from fanfuse_all_in_one.failures import OperatorError, UnknownChunkError, UnknownCorpusError
 from fanfuse_all_in_one.indexing import Progress, rebuild_corpus
 from fanfuse_all_in_one.operating import Operator
+from fanfuse_all_in_one.publishing import remove_from_servers
 from fanfuse_all_in_one.stored_answers import remove_answers, shown_ids
 from fanfuse_all_in_one.switching import settle, take_out, wait_answered
 from fanfuse_backend_workers.generations import CorpusName, read_chunks
 from fanfuse_contracts.chunks import Chunk
 from fanfuse_contracts.corpus import CorpusCard
+from fanfuse_runtime.configfile import ConfigError
 from fanfuse_runtime.corpus_store import Registered
 
 _NAMED: Final = 5
@@ -42,6 +44,9 @@ async def delete_chunks(
 ) -> Deleted:
     """Delete; raises `UnknownCorpusError`, `UnknownChunkError` (nothing was changed) or another `OperatorError`."""
     before = await operator.card(tenant, corpus)
+    if before.card is None and ids is None and await _complete(operator, tenant, corpus):
+        await wait_answered(operator)
+        return Deleted(0, None, await remove_answers(operator.bus, tenant, corpus, None))
     card = _indexed(tenant, corpus, before)
     if ids is None:
         await take_out(operator, data_dir, card, before)
@@ -54,6 +59,15 @@ async def delete_chunks(
     await wait_answered(operator)
     answers = await remove_answers(operator.bus, tenant, corpus, None if gone is None else gone | absent)
     return Deleted(card.chunks if gone is None else len(gone), left, answers)
+
+
+async def _complete(operator: Operator, tenant: str, corpus: str) -> bool:
+    """Remove what an interrupted deletion left of a whole corpus; False if no server holds anything of it."""
+    try:
+        servers = operator.servers.all()
+    except ConfigError as error:
+        raise OperatorError(str(error)) from error
+    return bool(await remove_from_servers(servers, CorpusName(tenant, corpus)))
 
 
 async def _take_away(

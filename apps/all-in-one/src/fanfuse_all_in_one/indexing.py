@@ -16,6 +16,7 @@ from typing import Final
 
 from fanfuse_all_in_one.failures import NothingToIndexError, OperatorError
 from fanfuse_all_in_one.operating import Operator
+from fanfuse_all_in_one.publishing import check_servers, servers_of, write_to_servers
 from fanfuse_all_in_one.switching import switch_to
 from fanfuse_backend_workers.adapters.embedded import index_builder
 from fanfuse_backend_workers.adapters.embedders import build_embedder
@@ -29,15 +30,14 @@ from fanfuse_backend_workers.generations import (
     generation_id,
 )
 from fanfuse_backend_workers.ports import Embedder, SearchError
+from fanfuse_contracts.backends import DEFAULT_BACKEND, BackendsConfig
 from fanfuse_contracts.chunks import Chunk
-from fanfuse_contracts.corpus import CorpusCard, EmbedderSpec, FieldType, Wiring
+from fanfuse_contracts.corpus import CorpusCard, EmbedderSpec, FieldType
 from fanfuse_contracts.enums import Kind
 from fanfuse_runtime.card_merge import merge_fields
 from fanfuse_runtime.corpus_store import Registered, RegistryError
 
 DEFAULT_EMBEDDER: Final = EmbedderSpec(model="all-MiniLM-L6-v2", dimensions=384, languages=("en",))
-BACKEND: Final = "main"
-"""Name of the embedded backend of each kind, and of its pool."""
 CACHE_FILE: Final = "embeddings.sqlite"
 
 Progress = Callable[[str, int], None]
@@ -87,29 +87,54 @@ async def index_corpus(
     `NotAppliedError`.
     """
     before = await operator.card(wish.tenant, wish.corpus)
-    wanted = _wanted(wish, before.card, operator.stated(wish.tenant, wish.corpus))
+    wanted = _wanted(wish, before.card, operator.stated(wish.tenant, wish.corpus), operator.config.backends)
     operator.refuse_unwritable(wanted.card)
     sound = _checked(chunks, wanted, fields)
-    built = await in_thread(
-        lambda stop: _build(data_dir, wish.name, sound, wanted.embedder, _stoppable(progress, stop))
-    )
-    card = wanted.card.model_copy(
-        update={"embedder": wanted.embedder, "fields": wanted.with_fields(fields()), **_pointer(built)}
-    )
-    removed = await switch_to(operator, data_dir, card, before)
-    return Indexed(card, built.blank, removed)
+    card = wanted.card.model_copy(update={"embedder": wanted.embedder})
+    return await _index(operator, data_dir, before, card, sound, progress, lambda: wanted.with_fields(fields()))
 
 
 async def rebuild_corpus(
     operator: Operator, data_dir: Path, before: Registered, chunks: Iterable[Chunk], progress: Progress
 ) -> Indexed:
     """The same corpus with these chunks only; their vectors are kept."""
-    assert before.card is not None
-    name = CorpusName(before.card.tenant, before.card.corpus)
-    embedder = before.card.embedder or DEFAULT_EMBEDDER
-    built = await in_thread(lambda stop: _build(data_dir, name, chunks, embedder, _stoppable(progress, stop)))
-    card = before.card.model_copy(update=_pointer(built))
+    card = before.card
+    assert card is not None
+    return await _index(operator, data_dir, before, card, chunks, progress, lambda: card.fields)
+
+
+async def _index(
+    operator: Operator,
+    data_dir: Path,
+    before: Registered,
+    wanted: CorpusCard,
+    chunks: Iterable[Chunk],
+    progress: Progress,
+    fields: Callable[[], dict[str, FieldType]],
+) -> Indexed:
+    """Build in the data directory, write to the servers, then switch."""
+    servers = servers_of(operator, wanted)
+    await check_servers(servers)
+    embedded = _embedded_kinds(operator, wanted)
+    built = await in_thread(lambda stop: _build(data_dir, wanted, chunks, embedded, _stoppable(progress, stop)))
+    card = wanted.model_copy(update={"fields": fields(), **_pointer(built)})
+    card = await write_to_servers(servers, data_dir, card, progress)
     return Indexed(card, built.blank, await switch_to(operator, data_dir, card, before))
+
+
+def _embedded_kinds(operator: Operator, card: CorpusCard) -> tuple[Kind, ...]:
+    """Kinds of index that the data directory must hold; raises where a backend is not known."""
+    config = operator.config.backends
+    for wiring in card.backends:
+        if wiring.backend not in config.known(wiring.kind):
+            raise OperatorError(
+                f"corpus {card.corpus} is wired to {wiring.kind.value}/{wiring.backend}, which the configuration does "
+                "not name: give the operators' file with -f, or correct it"
+            )
+    servers = operator.servers
+    return tuple(
+        kind for kind in Kind if any(w.kind is kind and not servers.is_server(kind, w.backend) for w in card.backends)
+    )
 
 
 @contextmanager
@@ -151,12 +176,15 @@ def _stoppable(progress: Progress, stop: threading.Event) -> Progress:
 
 
 def _build(
-    data_dir: Path, name: CorpusName, chunks: Iterable[Chunk], spec: EmbedderSpec, progress: Progress
+    data_dir: Path, card: CorpusCard, chunks: Iterable[Chunk], kinds: Iterable[Kind], progress: Progress
 ) -> BuiltGeneration:
-    builders = [index_builder(kind) for kind in Kind]
+    name = CorpusName(card.tenant, card.corpus)
+    builders = [index_builder(kind) for kind in kinds]
     generation = generation_id(datetime.now(UTC), token_hex(2))
-    with cached_embedder(data_dir, spec) as embedder:
-        return build_generation(data_dir, name, generation, chunks, builders, embedder, progress)
+    if not any(wiring.kind is Kind.VECTOR for wiring in card.backends):
+        return build_generation(data_dir, name, generation, chunks, builders, None, progress)
+    with cached_embedder(data_dir, card.embedder or DEFAULT_EMBEDDER) as embedder:
+        return build_generation(data_dir, name, generation, chunks, builders, embedder, progress, with_vectors=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +200,7 @@ class _Wanted:
         return merge_fields(self.card.corpus, self.stated_fields, found)
 
 
-def _wanted(wish: Wish, registered: CorpusCard | None, stated: CorpusCard | None) -> _Wanted:
+def _wanted(wish: Wish, registered: CorpusCard | None, stated: CorpusCard | None, known: BackendsConfig) -> _Wanted:
     old = registered or stated or CorpusCard(tenant=wish.tenant, corpus=wish.corpus)
     wishes = {
         "public": wish.public,
@@ -182,25 +210,11 @@ def _wanted(wish: Wish, registered: CorpusCard | None, stated: CorpusCard | None
         "term_weights": None if wish.term_weights is None else dict(wish.term_weights),
     }
     update: dict[str, object] = {name: value for name, value in wishes.items() if value is not None}
-    backends = old.backends or (() if stated else _embedded_backends())
+    backends = old.backends or (() if stated else tuple(known.wiring(kind, DEFAULT_BACKEND) for kind in Kind))
     card = old.model_copy(update={"backends": backends, **update})
     # Without a file, the fields of a corpus that was never indexed are stated ones: it got them from a file.
     fields = stated.fields if stated else {} if old.generation else old.fields
     return _Wanted(card, (stated and stated.embedder) or old.embedder or DEFAULT_EMBEDDER, fields)
-
-
-def _embedded_backends() -> tuple[Wiring, ...]:
-    return tuple(
-        Wiring(
-            kind=kind,
-            backend=BACKEND,
-            pool=BACKEND,
-            operators=index_builder(kind).operators,
-            # One worker merges several corpora by the cosine, exactly; scores of the other kinds don't compare.
-            shared=kind is Kind.VECTOR,
-        )
-        for kind in Kind
-    )
 
 
 def _checked(

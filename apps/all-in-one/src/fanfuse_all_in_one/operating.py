@@ -21,6 +21,8 @@ from pydantic import ValidationError
 
 from fanfuse_all_in_one.databus import BusUnavailableError
 from fanfuse_all_in_one.failures import ConflictError, OperatorError
+from fanfuse_backend_workers.adapters.engines import connect_server
+from fanfuse_backend_workers.connections import Connections
 from fanfuse_contracts import limits, streams
 from fanfuse_contracts.base import Model
 from fanfuse_contracts.config import FanfuseConfig
@@ -80,6 +82,7 @@ class Operator:
     ) -> None:
         self.bus = bus
         self.config = config
+        self.servers = Connections(config.backends, connect_server)
         self.data_dir = data_dir
         self._alone = alone
         self._corpora = corpora
@@ -222,7 +225,10 @@ async def operator_on(
             backends = await bus.js.key_value(streams.BACKEND_STATE.name)
             operator = Operator(bus, store, backends, stated, data, alone=alone)
             await operator.start()
-            yield operator
+            try:
+                yield operator
+            finally:
+                await operator.servers.close()
         finally:
             await store.stop()
     finally:

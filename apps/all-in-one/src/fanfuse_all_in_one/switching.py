@@ -4,12 +4,16 @@ In: a card and the state it was made from. Out: the generations that were remove
 may still be serving.
 """
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from fanfuse_all_in_one.failures import ConflictError, NotAppliedError
 from fanfuse_all_in_one.operating import Operator
+from fanfuse_all_in_one.publishing import check_servers, point_servers, remove_from_servers, servers_of
 from fanfuse_backend_workers.generations import CorpusName, GenerationError, remove_unused
+from fanfuse_backend_workers.ports import SearchError
+from fanfuse_backend_workers.servers import IndexKey
 from fanfuse_contracts import limits
 from fanfuse_contracts.corpus import CorpusCard
 from fanfuse_runtime.corpus_store import Registered
@@ -24,23 +28,55 @@ async def switch_to(operator: Operator, data_dir: Path, card: CorpusCard, before
     try:
         revision = await operator.put_card(card, before.revision)
     except ConflictError:
-        _clean(data_dir, name, (await operator.card(card.tenant, card.corpus)).card)
+        live = (await operator.card(card.tenant, card.corpus)).card
+        _clean(data_dir, name, live)
+        await _give_up(operator, card, live)
         raise
     await wait_applied(operator, revision)
-    return _clean(data_dir, name, card)
+    return await _tidy(operator, data_dir, card, before.card)
 
 
 async def take_out(operator: Operator, data_dir: Path, card: CorpusCard, before: Registered) -> tuple[str, ...]:
-    """Take a corpus out of the registry and remove its files. Raises `ConflictError`, `NotAppliedError`."""
+    """Take a corpus out of the registry, then remove its files and what its servers hold.
+
+    Raises `OperatorError` where a server is away (nothing was changed), `ConflictError`, `NotAppliedError`.
+    """
+    name, servers = CorpusName(card.tenant, card.corpus), servers_of(operator, card)
+    await check_servers(servers)
     revision = await operator.delete_card(card.tenant, card.corpus, before.revision)
     await wait_applied(operator, revision)
-    return _clean(data_dir, CorpusName(card.tenant, card.corpus), None)
+    return _all(_clean(data_dir, name, None), await remove_from_servers(servers, name))
 
 
 async def settle(operator: Operator, data_dir: Path, card: CorpusCard, registered: Registered) -> tuple[str, ...]:
     """Finish what an interrupted command began: wait until the registered card is served, then remove old files."""
     await wait_applied(operator, registered.revision)
-    return _clean(data_dir, CorpusName(card.tenant, card.corpus), card)
+    return await _tidy(operator, data_dir, card, None)
+
+
+async def _tidy(operator: Operator, data_dir: Path, card: CorpusCard, before: CorpusCard | None) -> tuple[str, ...]:
+    """Remove what the card took the place of, on disk and on the servers of both."""
+    name = CorpusName(card.tenant, card.corpus)
+    removed, now = _clean(data_dir, name, card), servers_of(operator, card)
+    if card.generation is not None:
+        await point_servers(now, IndexKey(*name, card.generation))
+    kept = [card.generation] if card.generation else []
+    removed = _all(removed, await remove_from_servers(now, name, kept))
+    left = [server for server in servers_of(operator, before) if server not in now]
+    return _all(removed, await remove_from_servers(left, name))
+
+
+async def _give_up(operator: Operator, card: CorpusCard, live: CorpusCard | None) -> None:
+    """Remove a generation that lost against another run; where that fails, the next run removes it."""
+    if card.generation is None or (live is not None and live.generation == card.generation):
+        return
+    for server in servers_of(operator, card):
+        with suppress(SearchError):
+            await server.client.delete(IndexKey(card.tenant, card.corpus, card.generation))
+
+
+def _all(*removed: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(sorted({generation for part in removed for generation in part}))
 
 
 def _clean(data_dir: Path, name: CorpusName, live: CorpusCard | None) -> tuple[str, ...]:

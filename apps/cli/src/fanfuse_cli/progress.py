@@ -25,7 +25,7 @@ def index_progress(
         def told(part: str, done: int) -> None:
             nonlocal chunks
             if part not in tasks:
-                tasks[part] = bars.add_task(f"{name}: {_LABELS.get(part, part)}", total=chunks or None)
+                tasks[part] = bars.add_task(f"{name}: {_LABELS.get(part, f'to {part}')}", total=chunks or None)
             chunks = max(chunks, done)
             bars.update(tasks[part], completed=done, total=_total(part, done, chunks, read))
 

@@ -63,6 +63,10 @@ class Connections:
             self._clients[key] = self._connect(f"backends.{kind.value}.{name}", config)
         return Server(key, config, self._clients[key])
 
+    def all(self) -> tuple[Server, ...]:
+        """Every server of the file; raises `ConfigError`."""
+        return tuple(server for key in self._stated if (server := self.of(*key)))
+
     def of_pools(self, pools: Collection[Pool]) -> tuple[Server, ...]:
         """The servers of these pools, as the file says; raises `ConfigError`, so that a worker that lacks one does not
         start."""

@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from fanfuse_backend_workers.adapters.sqlite_texts import SqliteTexts, read_texts, write_texts
+from fanfuse_backend_workers.adapters.sqlite_texts import SqliteTexts, digest_texts, read_texts, write_texts
 from fanfuse_backend_workers.ports import Embedder, IndexBuilder, InvalidChunkError
 from fanfuse_contracts.chunks import Chunk
 from fanfuse_contracts.enums import Kind
@@ -66,9 +66,29 @@ def open_texts(data: Path, name: CorpusName, generation: str) -> SqliteTexts:
     return SqliteTexts(generation_folder(data, name, TEXTS, generation) / _TEXTS_FILE)
 
 
-def read_chunks(data: Path, name: CorpusName, generation: str) -> Iterator[Chunk]:
-    """Every chunk of a generation with its vector, by id: filter them and build again, nothing is embedded anew."""
-    return read_texts(generation_folder(data, name, TEXTS, generation) / _TEXTS_FILE)
+def read_chunks(data: Path, name: CorpusName, generation: str, skip: int = 0) -> Iterator[Chunk]:
+    """The chunks of a generation but the first `skip`, by id, with vectors: build again, nothing is embedded anew."""
+    return read_texts(generation_folder(data, name, TEXTS, generation) / _TEXTS_FILE, skip)
+
+
+def digest_chunks(data: Path, name: CorpusName, generation: str) -> str:
+    """What two generations of equal contents have in common. Blocking."""
+    return digest_texts(generation_folder(data, name, TEXTS, generation) / _TEXTS_FILE)
+
+
+def rename_generation(data: Path, name: CorpusName, old: str, new: str) -> None:
+    """Give a generation that nobody serves another id, which nobody serves either. Blocking."""
+    with _locked(data, name) as folder:
+        for path in [*folder.glob(f"*/{check_token(old)}")]:
+            shutil.rmtree(path.with_name(check_token(new)), ignore_errors=True)
+            path.rename(path.with_name(new))
+
+
+def remove_generation(data: Path, name: CorpusName, generation: str) -> None:
+    """Remove one generation that nobody serves. Blocking."""
+    with _locked(data, name) as folder:
+        for path in [*folder.glob(f"*/{check_token(generation)}")]:
+            shutil.rmtree(path)
 
 
 def build_generation(
@@ -79,11 +99,13 @@ def build_generation(
     builders: Sequence[IndexBuilder],
     embedder: Embedder | None = None,
     progress: Progress = lambda part, done: None,
+    *,
+    with_vectors: bool = False,
 ) -> BuiltGeneration:
     """Build texts and indexes of one generation. Blocking; memory does not grow with the text.
 
-    With a vector builder, chunks without a vector are embedded. Raises `GenerationError`, `DuplicateChunkError`, or
-    what `chunks` and builders raise; no part of the generation is left then.
+    With a vector builder, or `with_vectors`, chunks without a vector are embedded. Raises `GenerationError`,
+    `DuplicateChunkError`, or what `chunks` and builders raise; no part of the generation is left then.
     """
     parts = [TEXTS, *(builder.kind.value for builder in builders)]
     with _locked(data, name):
@@ -91,7 +113,7 @@ def build_generation(
             raise GenerationError(f"generation {generation!r} exists: every run takes a new id")
         try:
             build = _Build(data, name, generation, progress)
-            wanted = embedder if Kind.VECTOR.value in parts else None
+            wanted = embedder if with_vectors or Kind.VECTOR.value in parts else None
             total = build.write_texts(chunks, wanted)
             counts = {builder.kind: build.write_index(builder, total) for builder in builders}
             build.publish(parts)

@@ -4,6 +4,7 @@ In: chunks. Out: texts by chunk id, or the chunks themselves in the order of the
 file is opened read-only and never changes.
 """
 
+import hashlib
 import sqlite3
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,6 +22,7 @@ _SCHEMA: Final = """CREATE TABLE chunks (
     chunk_id TEXT PRIMARY KEY, text TEXT NOT NULL, source TEXT NOT NULL, record TEXT NOT NULL, vector BLOB
 )"""
 _INSERT: Final = "INSERT INTO chunks VALUES (?, ?, ?, ?, ?)"
+_ALL: Final = "SELECT record, text, vector FROM chunks ORDER BY chunk_id LIMIT -1 OFFSET ?"
 _IDS_PER_STATEMENT: Final = 500
 
 
@@ -37,12 +39,23 @@ def write_texts(path: Path, chunks: Iterable[Chunk]) -> int:
         return int(database.execute("SELECT count(*) FROM chunks").fetchone()[0])
 
 
-def read_texts(path: Path) -> Iterator[Chunk]:
-    """Every chunk, in the order of the ids, with its vector; raises `SearchError(NOT_FOUND)`."""
+def read_texts(path: Path, skip: int = 0) -> Iterator[Chunk]:
+    """Every chunk but the first `skip`, in the order of the ids, with its vector; raises `SearchError(NOT_FOUND)`."""
     with closing(_open(path)) as database:
-        for record, text, vector in database.execute("SELECT record, text, vector FROM chunks ORDER BY chunk_id"):
+        for record, text, vector in database.execute(_ALL, (skip,)):
             stored = {"text": text, "vector": None if vector is None else tuple(array("f", vector))}
             yield Chunk.model_validate_json(record).model_copy(update=stored)
+
+
+def digest_texts(path: Path) -> str:
+    """SHA-256 over every chunk with its vector: equal for equal contents, however they came in. Blocking."""
+    digest = hashlib.sha256()
+    with closing(_open(path)) as database:
+        for row in database.execute(_ALL, (0,)):
+            for part in row:
+                data = b"" if part is None else part if isinstance(part, bytes) else part.encode()
+                digest.update(len(data).to_bytes(8) + data)
+    return digest.hexdigest()
 
 
 class SqliteTexts:
