@@ -40,8 +40,8 @@ class OpenSearchServer:
 
     def start(self) -> Self:
         """Start it and wait until it answers. A second start after a kill keeps port and data."""
-        command = [java_for(self._release), *_OPTIONS, "-cp", class_path(self._release), _LAUNCHER]
-        arguments = [self._folder, self._folder / "data", str(self.port), *self._release.plugins]
+        command: list[str | Path] = [java_for(self._release), *_OPTIONS, "-cp", class_path(self._release), _LAUNCHER]
+        arguments: list[str | Path] = [self._folder, self._folder / "data", str(self.port), *self._release.plugins]
         with (self._folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 [*command, *arguments], stdin=subprocess.PIPE, stdout=log, stderr=log, preexec_fn=ended_with_parent()

@@ -1,0 +1,93 @@
+"""A stand-in for Elasticsearch: `noida-db` speaks its protocol and scores by the same BM25, over a linear scan.
+
+Out: its address. `ELASTICSEARCH_URL` names a server to use instead. It is slow: at most 1,000 documents. It has no TLS
+and checks no password. Its data is in a temporary folder; it ends with the process that started it.
+"""
+
+import atexit
+import os
+import shutil
+import subprocess
+import sysconfig
+import tempfile
+import time
+import urllib.request
+from functools import cache
+from pathlib import Path
+from typing import Final, Self
+
+import pytest
+
+from fanfuse_runtime.children import ended_with_parent
+from tests.servers.opensearch import free_port
+
+_START_WITHIN_S: Final = 20.0
+
+
+class NoidaServer:
+    """One server, in a folder that goes with it."""
+
+    def __init__(self, binary: Path) -> None:
+        self._binary = binary
+        self._folder = Path(tempfile.mkdtemp(prefix="fanfuse-noida-"))
+        self._process: subprocess.Popen[bytes] | None = None
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> Self:
+        """Start it and wait until it answers. A second start after a kill keeps port and data."""
+        options = ["--only", "elasticsearch", "--elasticsearch-port", str(self.port), "--data-dir", str(self._folder)]
+        with (self._folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [self._binary, "start", *options],
+                cwd=self._folder,
+                stdout=log,
+                stderr=log,
+                preexec_fn=ended_with_parent(),
+            )
+        deadline = time.monotonic() + _START_WITHIN_S
+        while not _answers(self.url):
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError(f"noida-db did not start: {(self._folder / 'log').read_text()[-1_000:]}")
+            time.sleep(0.02)
+        return self
+
+    def kill(self) -> None:
+        """End it at once (SIGKILL)."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+    def close(self) -> None:
+        """End it and remove its files."""
+        self.kill()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+@cache
+def elasticsearch_url() -> str:
+    """Address of a running server; skips the test where there is none."""
+    return os.environ.get("ELASTICSEARCH_URL") or _shared().url
+
+
+def own_noida() -> NoidaServer:
+    """A started server that this test alone may kill; skips without the wheel."""
+    binary = Path(sysconfig.get_path("scripts"), "noida-db")
+    if not binary.is_file():
+        pytest.skip("no stand-in for Elasticsearch: the package noida-db is not installed")
+    return NoidaServer(binary).start()
+
+
+@cache
+def _shared() -> NoidaServer:
+    server = own_noida()
+    atexit.register(server.close)
+    return server
+
+
+def _answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=2) as reply:
+            return bool(reply.status == 200)
+    except OSError:
+        return False
