@@ -8,6 +8,7 @@ import asyncio
 import random
 import re
 from collections.abc import Awaitable, Callable
+from json import JSONDecodeError
 from typing import Final, TypeVar
 
 import httpx
@@ -70,6 +71,8 @@ class QdrantCalls:
             raise QdrantError(FailureKind.OVERLOADED, message) from error
         except (ApiException, QdrantException) as error:
             raise typed(error) from None
+        except (JSONDecodeError, UnicodeDecodeError) as error:  # the client lets them through
+            raise _of_transport(error) from None
         except ValueError as error:  # how the client in process says it
             if _MISSING_IN_PROCESS.match(str(error)):
                 raise QdrantError(FailureKind.NOT_FOUND, "there is no such collection") from error
