@@ -72,7 +72,8 @@ def elasticsearch_url() -> str:
 
 def own_noida() -> NoidaServer:
     """A started server that this test alone may kill; skips without the wheel."""
-    binary = Path(sysconfig.get_path("scripts"), "noida-db")
+    # The command of that name is only a wrapper, and would leave the server behind when it is killed.
+    binary = Path(sysconfig.get_path("purelib"), "noida_db", "noida-db")
     if not binary.is_file():
         pytest.skip("no stand-in for Elasticsearch: the package noida-db is not installed")
     return NoidaServer(binary).start()
