@@ -37,7 +37,7 @@ def chunks_of(document: Document, gazetteer: Gazetteer | None = None) -> Iterato
     fragments = Fragments()
     for piece in pieces_of(document):
         fragment = fragments.unique(piece.fragment)
-        for number, text in enumerate(split_text(piece.text), 1):
+        for number, text in enumerate(_parts(piece), 1):
             place = fragments.part(fragment, number)
             mentioned = (*piece.entities, *extract_entities(text, gazetteer))
             yield Chunk(
@@ -53,14 +53,20 @@ def chunks_of(document: Document, gazetteer: Gazetteer | None = None) -> Iterato
             )
 
 
+def _parts(piece: Piece) -> list[str]:
+    return [piece.text] if piece.whole and len(piece.text) <= limits.MAX_WHOLE_CODE_CHARS else split_text(piece.text)
+
+
 def is_whole(document: Document) -> bool:
     """True if a record is short enough to stay one chunk."""
     return len(document.text) <= limits.MAX_WHOLE_RECORD_CHARS
 
 
 def pieces_of(document: Document) -> Iterator[Piece]:
-    """What belongs together in a file: its sections, or the symbols of a Python module."""
+    """What belongs together in a file: pages, sections, cells, or the symbols of a Python module."""
     match document.format:
+        case _ if document.pieces:
+            yield from document.pieces
         case Format.MARKDOWN:
             yield from _section_pieces(document, markdown_sections(document.text))
         case Format.RST:
@@ -97,8 +103,14 @@ def _record_entities(document: Document, text: str, number: int, gazetteer: Gaze
 
 def _section_pieces(document: Document, sections: Sequence[Section]) -> Iterator[Piece]:
     for section in sections:
-        title = " › ".join(section.path) or document.title
-        yield Piece("/".join(map(slug, section.path)), title, section.text)
+        yield section_piece(section, document.title)
+
+
+def section_piece(section: Section, title: str) -> Piece:
+    """The piece of a section; `title` stands in where no heading is above it."""
+    heading = {"heading": cut_title(section.path[-1])} if section.path else {}
+    fragment = "/".join(map(slug, section.path))
+    return Piece(fragment, " › ".join(section.path) or title, section.text, dict(heading))
 
 
 def _python_pieces(document: Document) -> Iterator[Piece]:

@@ -11,6 +11,20 @@ Vector = tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
+class Piece:
+    """Text that belongs together, before it is cut to size. `fragment`: its place in the document, for the id."""
+
+    fragment: str
+    title: str
+    text: str
+    metadata: Metadata = field(default_factory=dict)
+    entities: tuple[str, ...] = ()
+    triples: tuple[Triple, ...] = ()
+    whole: bool = False
+    """Cut only over `limits.MAX_WHOLE_CODE_CHARS`."""
+
+
+@dataclass(frozen=True, slots=True)
 class Document:
     """One file, or one record of a JSONL file, decoded and clean: valid Unicode, no NUL, newlines as `\\n`."""
 
@@ -26,15 +40,5 @@ class Document:
     """None: the input names none, they are extracted from the text."""
     triples: tuple[Triple, ...] = ()
     vector: Vector | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """Text that belongs together, before it is cut to size. `fragment`: its place in the document, for the id."""
-
-    fragment: str
-    title: str
-    text: str
-    metadata: Metadata = field(default_factory=dict)
-    entities: tuple[str, ...] = ()
-    triples: tuple[Triple, ...] = ()
+    pieces: tuple[Piece, ...] = ()
+    """Cut by its reader, as pages, sections or cells; `text` is then empty."""

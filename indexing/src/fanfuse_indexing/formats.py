@@ -12,7 +12,14 @@ class Format(StrEnum):
     TEXT = "text"
     RST = "rst"
     PYTHON = "python"
+    PDF = "pdf"
+    HTML = "html"
+    DOCX = "docx"
+    NOTEBOOK = "notebook"
 
+
+EXTRACTED = frozenset({Format.PDF, Format.HTML, Format.DOCX, Format.NOTEBOOK})
+"""Read in a process of its own, see `fanfuse_indexing.extraction`."""
 
 _BY_SUFFIX = {
     ".jsonl": Format.JSONL,
@@ -24,13 +31,18 @@ _BY_SUFFIX = {
     ".rst": Format.RST,
     ".py": Format.PYTHON,
     ".pyi": Format.PYTHON,
+    ".pdf": Format.PDF,
+    ".html": Format.HTML,
+    ".htm": Format.HTML,
+    ".xhtml": Format.HTML,
+    ".docx": Format.DOCX,
+    ".ipynb": Format.NOTEBOOK,
 }
 _TEXT_BY_CUSTOM = frozenset(
     ("readme", "license", "licence", "copying", "notice", "authors", "changelog", "changes", "contributing", "news")
 )
 _TEXT_SUFFIXES = (
-    ".pdf .doc .docx .odt .rtf .html .htm .xhtml .xml .ipynb .epub .ppt .pptx .xls .xlsx .csv .tsv .tex .adoc .org "
-    ".eml .msg .gz .zip .tar .xz .bz2 .7z"
+    ".doc .odt .rtf .xml .epub .ppt .pptx .xls .xlsx .csv .tsv .tex .adoc .org .eml .msg .gz .zip .tar .xz .bz2 .7z"
 )
 _HOLDS_TEXT = frozenset(_TEXT_SUFFIXES.split())
 

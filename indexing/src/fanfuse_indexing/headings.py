@@ -33,10 +33,16 @@ class Section:
 
     path: tuple[str, ...]
     text: str
+    levels: tuple[int, ...] = ()
+    """Level of each title of the path."""
+    bare: bool = False
+    """True: headings and nothing else, at the end of the text."""
 
 
-def markdown_sections(text: str) -> list[Section]:
-    """Sections of CommonMark text; YAML front matter belongs to what comes before the first heading."""
+def markdown_sections(text: str, above: Section | None = None) -> list[Section]:
+    """Sections of CommonMark text; YAML front matter belongs to what comes before the first heading. `above`: the
+    section that this text continues.
+    """
     lines = text.split("\n")
     skip = _front_matter_lines(text)
     tokens = _parser().parse("\n".join(lines[skip:]))
@@ -45,7 +51,7 @@ def markdown_sections(text: str) -> list[Section]:
         for place, token in enumerate(tokens)
         if token.type == "heading_open" and token.level == 0 and token.map
     ]
-    return _cut(lines, headings)
+    return cut_at_headings(lines, headings, above)
 
 
 def rst_sections(text: str) -> list[Section]:
@@ -65,7 +71,7 @@ def rst_sections(text: str) -> list[Section]:
                 styles.append(style)
             headings.append(Heading(first, styles.index(style) + 1, _plain(lines[line - 1].strip()), count))
         line += 2 if found else 1
-    return _cut(lines, headings)
+    return cut_at_headings(lines, headings)
 
 
 def _rst_heading(lines: Sequence[str], line: int) -> tuple[str, int, int] | None:
@@ -80,10 +86,10 @@ def _rst_heading(lines: Sequence[str], line: int) -> tuple[str, int, int] | None
     return adornment[0], line - 1, 2
 
 
-def _cut(lines: Sequence[str], headings: Iterable[Heading]) -> list[Section]:
+def cut_at_headings(lines: Sequence[str], headings: Iterable[Heading], above: Section | None = None) -> list[Section]:
     """Sections from heading to heading; one that is a heading and nothing else opens the section after it."""
     sections: list[Section] = []
-    path: list[tuple[int, str]] = []
+    path = list(zip(above.levels, above.path, strict=True)) if above else []
     start = body = 0
     for heading in headings:
         if any(line.strip() for line in lines[body : heading.line]):
@@ -91,12 +97,14 @@ def _cut(lines: Sequence[str], headings: Iterable[Heading]) -> list[Section]:
             start = heading.line
         path = [*(entry for entry in path if entry[0] < heading.level), (heading.level, heading.title)]
         body = heading.line + heading.lines
-    sections.append(_section(path, lines[start:]))
+    sections.append(_section(path, lines[start:], bare=body > 0 and not any(line.strip() for line in lines[body:])))
     return [section for section in sections if section.text]
 
 
-def _section(path: Iterable[tuple[int, str]], lines: Iterable[str]) -> Section:
-    return Section(tuple(title for _, title in path if title), "\n".join(lines).strip())
+def _section(path: Iterable[tuple[int, str]], lines: Iterable[str], *, bare: bool = False) -> Section:
+    named = [(level, title) for level, title in path if title]
+    levels, titles = (level for level, _ in named), (title for _, title in named)
+    return Section(tuple(titles), "\n".join(lines).strip(), tuple(levels), bare)
 
 
 def _front_matter_lines(text: str) -> int:

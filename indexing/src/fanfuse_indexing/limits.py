@@ -11,10 +11,34 @@ MAX_FILE_BYTES: Final[Mapping[Format, int]] = {
     Format.TEXT: 16 * 1024**2,
     Format.RST: 16 * 1024**2,
     Format.PYTHON: 8 * 1024**2,
+    Format.PDF: 128 * 1024**2,
+    Format.HTML: 16 * 1024**2,
+    Format.DOCX: 64 * 1024**2,
+    Format.NOTEBOOK: 64 * 1024**2,
 }
 """Compared with the size on disk before a byte is read. JSONL is read line by line, so it may be larger than memory."""
 MAX_LINE_BYTES: Final = 8 * 1024**2
 MAX_VECTORS_FILE_BYTES: Final = 2 * 1024**3
+
+MAX_EXTRACT_SECONDS: Final = 60.0
+"""For one PDF, HTML, DOCX or notebook file; its reading process is then ended."""
+MAX_EXTRACT_MEMORY_BYTES: Final = 1024**3
+"""Address space of the reading process."""
+MAX_EXTRACT_BYTES: Final = 32 * 1024**2
+"""What a reading process may say of one file: its text in UTF-8 JSON."""
+MAX_PDF_PAGES: Final = 5_000
+MAX_PDF_PAGE_CHARS: Final = 200_000
+MAX_PDF_BOOKMARKS: Final = 10_000
+MAX_UNPACKED_BYTES: Final = 256 * 1024**2
+"""Of a DOCX file, which is a ZIP archive."""
+MIN_STAMPED_PAGES: Final = 3
+MIN_STAMPED_SHARE: Final = 0.8
+MAX_STAMP_CHARS: Final = 200
+"""Lines that at least 3 pages and 80 % of all pages share are a stamp, such as a watermark or a running head. A page
+with at most 200 characters of stamp and next to nothing else has no text of its own."""
+MIN_OWN_CHARS: Final = 3
+MAX_TEXTLESS_SHARE: Final = 0.5
+"""If more pages of a PDF than this have no text, it counts among what could not be read."""
 
 TARGET_CHUNK_CHARS: Final = 1_200
 """About the 256 tokens an embedder of the MiniLM family reads."""
@@ -23,6 +47,8 @@ MIN_TAIL_SHARE: Final = 1 / 6
 """A last chunk below this share of the target joins the one before it, where that stays under the maximum."""
 MAX_WHOLE_RECORD_CHARS: Final = 20_000
 """A JSONL record up to this size stays one chunk under its own `_id`; a longer one is split and reported."""
+MAX_WHOLE_CODE_CHARS: Final = 8_000
+"""A code cell of a notebook up to this size stays one chunk."""
 
 MAX_DOCUMENT_ID_CHARS: Final = 380
 MAX_SLUG_CHARS: Final = 60

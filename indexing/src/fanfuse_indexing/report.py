@@ -21,6 +21,8 @@ class Code(StrEnum):
     UNREADABLE = "unreadable"
     UNDECODABLE = "undecodable"
     UNSUPPORTED = "unsupported"
+    ENCRYPTED = "encrypted"
+    TOO_SLOW = "too_slow"
     LINK = "link"
     BAD_JSON = "bad_json"
     BAD_RECORD = "bad_record"
@@ -33,6 +35,7 @@ class Code(StrEnum):
     REPAIRED_TEXT = "repaired_text"
     NOT_PARSED = "not_parsed"
     SPLIT = "split"
+    EMPTY_PAGES = "empty_pages"
     FIELD_DROPPED = "field_dropped"
     MIXED_TYPES = "mixed_types"
     BAD_TRIPLE = "bad_triple"
@@ -76,18 +79,27 @@ class LoadReport:
     """Documents: files, or records of a JSONL file."""
     chunks: int
     skipped: tuple[Skipped, ...]
-    """In the order met; the first `limits.MAX_LISTED`."""
+    """In the order met; the first `limits.MAX_LISTED` faults, and as many that are passed over by rule."""
     notices: tuple[Notice, ...] = ()
     counts: Mapping[Code, int] = field(default_factory=dict)
     """How often each code was met, also beyond what is listed."""
     blank_chunks: int = 0
     """Files and records without any text: each is also among `skipped`."""
+    fault_counts: Mapping[Code, int] = field(default_factory=dict)
+    """How often each reason was met for what was left out though it was probably meant to be in, listed or not."""
+    noticed: int = 0
+    """Notices, also beyond what is listed."""
     fields: Mapping[str, FieldType] = field(default_factory=dict)
     """Metadata whose values were of one type throughout: what a card may offer as filterable."""
 
     @property
+    def left_out(self) -> int:
+        """How many files, lines and parts were left out though they were probably meant to be in."""
+        return sum(self.fault_counts.values())
+
+    @property
     def faults(self) -> tuple[Skipped, ...]:
-        """What was left out though it was probably meant to be in: a reason for an exit status other than zero."""
+        """Those listed that were probably meant to be in: a reason for an exit status other than zero."""
         return tuple(skipped for skipped in self.skipped if skipped.code is not Code.PASSED_OVER)
 
 
@@ -100,6 +112,8 @@ class Ledger:
     blank_chunks: int = 0
     bytes_read: int = 0
     _counts: Counter[Code] = field(default_factory=Counter)
+    _faults: Counter[Code] = field(default_factory=Counter)
+    _noticed: int = 0
     _skipped: list[Skipped] = field(default_factory=list)
     _notices: list[Notice] = field(default_factory=list)
 
@@ -107,12 +121,16 @@ class Ledger:
         """Note a file or line that is left out."""
         self._counts[code] += 1
         self.blank_chunks += code is Code.NO_TEXT
-        if len(self._skipped) < limits.MAX_LISTED:
+        passed_over = code is Code.PASSED_OVER
+        if not passed_over:
+            self._faults[code] += 1
+        if (self._counts[code] if passed_over else self._faults.total()) <= limits.MAX_LISTED:
             self._skipped.append(Skipped(source, line, reason[: limits.MAX_REASON_CHARS], code))
 
     def notice(self, source: str, line: int | None, code: Code, reason: str) -> None:
         """Note what was done to a file or line that is loaded."""
         self._counts[code] += 1
+        self._noticed += 1
         if len(self._notices) < limits.MAX_LISTED:
             self._notices.append(Notice(source, line, reason[: limits.MAX_REASON_CHARS], code))
 
@@ -125,5 +143,7 @@ class Ledger:
             notices=tuple(self._notices),
             counts=MappingProxyType(dict(self._counts)),
             blank_chunks=self.blank_chunks,
+            fault_counts=MappingProxyType(dict(self._faults)),
+            noticed=self._noticed,
             fields=MappingProxyType(dict(fields)),
         )

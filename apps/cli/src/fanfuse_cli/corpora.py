@@ -9,7 +9,7 @@ from rich.table import Table
 
 from fanfuse_cli import corpus_routing
 from fanfuse_cli.console import remark, results
-from fanfuse_cli.failures import FAILED, plainly, stop
+from fanfuse_cli.failures import FAILED, USAGE, plainly, stop
 from fanfuse_cli.interrupts import run_until_signal
 from fanfuse_cli.options import (
     DEFAULT_DATA,
@@ -25,10 +25,13 @@ from fanfuse_cli.options import (
 from fanfuse_cli.progress import index_progress
 from fanfuse_contracts.config import FanfuseConfig, Store
 from fanfuse_contracts.corpus import CorpusCard
+from fanfuse_indexing import LoadReport
 
 _SHOWN = 20
 
-Source = Annotated[Path, typer.Argument(help="JSONL file, or a folder of Markdown, text, reStructuredText and Python.")]
+Source = Annotated[
+    Path, typer.Argument(help="JSONL file, or a folder of Markdown, text, PDF, HTML, DOCX, notebooks and Python.")
+]
 Public = Annotated[bool | None, typer.Option("--public/--private", help="Readable without a principal.")]
 Readers = Annotated[list[str] | None, typer.Option("--reader", help="Role that may read it; may be repeated.")]
 Vectors = Annotated[Path | None, typer.Option(help="Precomputed vectors (.npz).", exists=True, dir_okay=False)]
@@ -53,6 +56,7 @@ def index(
 ) -> None:
     """Make a path the whole content of a corpus. What runs goes on answering, and finds the new text when this ends."""
     from fanfuse_all_in_one.databus import data_bus
+    from fanfuse_all_in_one.failures import NothingToIndexError
     from fanfuse_all_in_one.indexing import Indexed, Wish, index_corpus
     from fanfuse_all_in_one.operating import operator_on
     from fanfuse_indexing import Loading
@@ -69,17 +73,32 @@ def index(
                 return await index_corpus(operator, data, wish, loading, lambda: loading.report.fields, told)
 
     with data_bus(data, stated_url(nats_url), announce=False, say=remark) as bus:
-        done = run_until_signal(run(bus.url, bus.server is not None))
+        try:
+            done = run_until_signal(run(bus.url, bus.server is not None))
+        except NothingToIndexError as error:
+            _tell(loading.report)
+            stop(f"{_left_out(loading.report)}{error}", USAGE)
     report = loading.report
     readable = "public" if done.card.public else f"readers: {', '.join(sorted(done.card.readers)) or 'any principal'}"
     print(f"indexed {report.loaded} documents as {done.card.chunks} chunks: {tenant}/{corpus} ({readable})")
-    for note in (*report.faults, *report.notices)[:_SHOWN]:
+    _tell(report)
+    if report.left_out:
+        stop(f"{_left_out(report)}what is listed above is not in the index, the rest is", FAILED)
+
+
+def _tell(report: LoadReport) -> None:
+    """The first remarks, faults before notices, and how many more there are."""
+    for note in (*report.faults[:_SHOWN], *report.notices)[:_SHOWN]:
         remark(f"  {note}")
-    left_out = len(report.faults) + len(report.notices) - _SHOWN
-    if left_out > 0:
-        remark(f"  and {left_out} more remarks")
-    if report.faults:
-        stop("not everything could be read: what is listed above is not in the index, the rest is", FAILED)
+    more = report.left_out + report.noticed - _SHOWN
+    if more > 0:
+        remark(f"  and {more} more remarks")
+
+
+def _left_out(report: LoadReport) -> str:
+    """How much could not be read, and why; nothing if all could be."""
+    reasons = ", ".join(f"{count} {code}" for code, count in sorted(report.fault_counts.items()))
+    return f"{report.left_out} left out ({reasons}): " if report.left_out else ""
 
 
 @plainly
