@@ -9,7 +9,7 @@ from qdrant_client import AsyncQdrantClient, models
 from fanfuse_backend_workers.adapters.qdrant import connect
 from fanfuse_backend_workers.adapters.qdrant_server_collections import alias_name, collection_name
 from fanfuse_backend_workers.adapters.qdrant_server_points import generation_point_id, point_id
-from fanfuse_backend_workers.ports import InvalidChunkError, SearchError, SearchRequest
+from fanfuse_backend_workers.ports import SearchError, SearchRequest
 from fanfuse_backend_workers.servers import IndexKey, IndexShape, ServerBackend, ServerSettings
 from fanfuse_contracts.chunks import Chunk
 from fanfuse_contracts.corpus import EmbedderSpec, FieldType
@@ -193,8 +193,9 @@ async def test_a_chunk_that_can_not_be_stored_is_named_and_its_batch_is_not_writ
     backend: ServerBackend, broken: Chunk, named: str
 ) -> None:
     await write(backend, KEY, [])
-    with pytest.raises(InvalidChunkError, match=f"'bad'.*{named}"):
+    with pytest.raises(SearchError, match=f"'bad'.*{named}") as raised:
         await backend.upsert(KEY, [chunk("good"), broken])
+    assert raised.value.kind is FailureKind.BAD_REQUEST
     assert await backend.count(KEY) == 0
 
 

@@ -24,7 +24,7 @@ from fanfuse_backend_workers.adapters.qdrant_server_points import (
     within,
 )
 from fanfuse_backend_workers.adapters.qdrant_server_search import QdrantServerEngine
-from fanfuse_backend_workers.ports import SearchEngine
+from fanfuse_backend_workers.ports import InvalidChunkError, SearchEngine
 from fanfuse_backend_workers.servers import IndexKey, IndexShape
 from fanfuse_contracts.chunks import Chunk
 from fanfuse_contracts.corpus import CorpusCard
@@ -58,10 +58,13 @@ class QdrantServer:
         self._collections.remember(key, name)
 
     async def upsert(self, key: IndexKey, chunks: Sequence[Chunk]) -> None:
-        """Write one batch. Raises `InvalidChunkError` before anything is written."""
+        """Write one batch. Raises BAD_REQUEST, naming the chunk that can not be stored, before anything is written."""
         name = await self._collections.place(key)
         size = await self._collections.size(name)
-        points = [chunk_point(key, chunk, size) for chunk in chunks]
+        try:
+            points = [chunk_point(key, chunk, size) for chunk in chunks]
+        except InvalidChunkError as error:
+            raise QdrantError(FailureKind.BAD_REQUEST, str(error)) from error
         for batch in batches(points):
             await self._write(name, batch)
 
