@@ -22,7 +22,7 @@ ifdef PIP_CERT
 export SSL_CERT_FILE ?= $(PIP_CERT)
 endif
 
-.PHONY: help install demo test check lint types imports size docs-check format docs bench clean
+.PHONY: help install demo test test-engines check lint types imports size docs-check format docs bench clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,7 +34,11 @@ demo: $(STAMP) ## index a sample corpus and ask it, with no engine installed
 	@$(BIN)/fanfuse demo
 
 test: $(STAMP) ## run the tests, two files at a time (PYTEST_ARGS="-k name" for some, one at a time)
-	@$(BIN)/pytest $(PYTEST_ARGS)
+	@$(BIN)/pytest -m "not engine" $(PYTEST_ARGS)
+	@echo "left out: tests on real engine servers (make test-engines)"
+
+test-engines: $(STAMP) ## run the tests that start real OpenSearch and Neo4j servers (needs Java and Maven; no Docker)
+	@$(BIN)/pytest -m engine -rs
 
 check: lint types imports size docs-check ## everything but the tests; under a minute
 
