@@ -7,6 +7,7 @@ holds the libraries of its own backends and no other.
 
 from importlib import import_module
 
+from fanfuse_backend_workers.ports import SearchError
 from fanfuse_backend_workers.servers import ServerBackend, ServerSettings
 from fanfuse_contracts.backends import BackendConfig
 from fanfuse_runtime.configfile import ConfigError
@@ -23,7 +24,10 @@ def connect_server(where: str, config: BackendConfig) -> ServerBackend:
             f"{where}: engine {engine} needs a library that is not installed ({error.name or error}): "
             f"install fanfuse-backend-workers[{engine}]"
         ) from error
-    backend: ServerBackend = module.connect(settings)
+    try:
+        backend: ServerBackend = module.connect(settings)
+    except SearchError as error:
+        raise ConfigError(f"{where}: {error.message}") from error
     return backend
 
 
