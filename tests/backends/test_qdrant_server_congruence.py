@@ -121,7 +121,7 @@ def chunks_of(collection: Collection) -> list[Chunk]:
 async def test_ranking_quality_is_that_of_the_embedded_engine(
     tmp_path: Path, place: str, backend: ServerBackend, shared: Path
 ) -> None:
-    """Every query with its precomputed vector. scifact in process gives the same .6467, in two minutes: adi is small."""
+    """Every query with its precomputed vector. In process scifact gives the same .6467, but takes two minutes."""
     name, least = ("adi", 0.49) if place == "in process" else ("scifact", 0.64)
     collection = load_collection(name, shared)
     embedded, server = await both(tmp_path, backend, chunks_of(collection), 384)

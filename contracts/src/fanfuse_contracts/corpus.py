@@ -35,6 +35,21 @@ class EmbedderSpec(Written):
     """ISO 639-1 codes the model knows; None means any. A query in another language gets no vector lane."""
     local: bool = True
     """True: the worker can embed text with it. False: only the caller's vectors are used."""
+    endpoint: Annotated[str, Field(max_length=2_048, pattern=r"^https?://[^\s@?#/][^\s@?#]*$")] | None = None
+    """Address of an OpenAI-compatible service up to the version, such as `https://embed.example.org/v1`, without
+    credentials: its key is an environment variable of the workers. None: a model the worker has itself."""
+    query_prefix: Annotated[str, Field(max_length=256)] = ""
+    """Put before every query sent to the endpoint, such as `query: `."""
+    document_prefix: Annotated[str, Field(max_length=256)] = ""
+    """Put before every document sent to the endpoint; another prefix makes other vectors."""
+
+    @model_validator(mode="after")
+    def _prefixes_need_an_endpoint(self) -> Self:
+        if self.endpoint is None and (self.query_prefix or self.document_prefix):
+            raise ValueError("prefixes belong to an endpoint: a model the worker has itself knows its own")
+        if self.endpoint is not None and not self.local:
+            raise ValueError("an endpoint embeds text: leave out `local`, or the endpoint")
+        return self
 
 
 class Wiring(Written):

@@ -8,9 +8,9 @@ import asyncio
 import math
 import threading
 from array import array
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from concurrent.futures import ThreadPoolExecutor
-from typing import Final
+from typing import Final, NamedTuple
 
 from fanfuse_backend_workers.ports import Embedder, LoadEmbedder, SearchError
 from fanfuse_contracts.corpus import EmbedderSpec
@@ -20,9 +20,26 @@ from fanfuse_runtime.logs import get_logger
 CACHED_VECTORS: Final = 4_096
 """Of 384 dimensions: 13 MB."""
 MAX_WAITING: Final = 64
-"""Texts that wait for a thread; one more fails at once, so that an embedder that hangs piles up nothing."""
+"""Texts that wait for one embedder; one more fails at once, so that an embedder that hangs piles up nothing."""
+ENDPOINT_THREADS: Final = 8
+"""Of each endpoint: they only wait for it."""
 
-_Key = tuple[str, str]
+
+class _Source(NamedTuple):
+    """What makes vectors: cards that name the same share it. Each has threads of its own, so that one that hangs
+    keeps nobody from another."""
+
+    model: str
+    dimensions: int
+    endpoint: str | None
+    query_prefix: str
+
+
+class _Key(NamedTuple):
+    source: _Source
+    text: str
+
+
 _log = get_logger("backend-workers.embedding")
 
 
@@ -31,16 +48,18 @@ class QueryEmbedding:
 
     def __init__(self, load: LoadEmbedder, threads: int, cached: int = CACHED_VECTORS) -> None:
         self._load = load
-        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="embedder")
+        self._local_threads = threads
+        self._threads: dict[_Source, ThreadPoolExecutor] = {}
         self._cached = cached
         self._cache: OrderedDict[_Key, array[float]] = OrderedDict()
         self._running: dict[_Key, asyncio.Task[array[float]]] = {}
-        self._embedders: dict[str, Embedder] = {}
+        self._waiting: Counter[_Source] = Counter()
+        self._embedders: dict[_Source, Embedder] = {}
         self._loading = threading.Lock()
 
     async def vector(self, spec: EmbedderSpec, text: str, timeout_s: float) -> tuple[float, ...]:
         """The vector of `text`. Raises `SearchError`: EMBEDDER, or CONFIG where model or size is not the card's."""
-        key = (spec.model, text)
+        key = _Key(_Source(spec.model, spec.dimensions, spec.endpoint, spec.query_prefix), text)
         vector = self._cache.get(key)
         if vector is None:
             vector = await self._wait(spec, key, timeout_s)
@@ -53,13 +72,15 @@ class QueryEmbedding:
 
     def close(self) -> None:
         """Stop the threads; what is still being embedded is thrown away."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        for threads in self._threads.values():
+            threads.shutdown(wait=False, cancel_futures=True)
 
     async def _wait(self, spec: EmbedderSpec, key: _Key, timeout_s: float) -> "array[float]":
         task = self._running.get(key)
         if task is None:
-            if len(self._running) >= MAX_WAITING:
+            if self._waiting[key.source] >= MAX_WAITING:
                 raise SearchError(FailureKind.EMBEDDER, f"{MAX_WAITING} texts are waiting for the embedder")
+            self._waiting[key.source] += 1
             task = self._running[key] = asyncio.create_task(self._compute(spec, key))
             task.add_done_callback(lambda done: self._done(key, done))
         try:
@@ -71,7 +92,7 @@ class QueryEmbedding:
             raise SearchError(FailureKind.EMBEDDER, message) from error
 
     async def _compute(self, spec: EmbedderSpec, key: _Key) -> "array[float]":
-        vector = await asyncio.get_running_loop().run_in_executor(self._threads, self._embed, spec, key[1])
+        vector = await asyncio.get_running_loop().run_in_executor(self._threads_of(key.source), self._embed, spec, key)
         self._cache[key] = vector
         while len(self._cache) > self._cached:
             self._cache.popitem(last=False)
@@ -79,12 +100,19 @@ class QueryEmbedding:
 
     def _done(self, key: _Key, task: "asyncio.Task[array[float]]") -> None:
         del self._running[key]
+        self._waiting[key.source] -= 1
         if not task.cancelled() and (error := task.exception()) is not None:
-            _log.warning("embedding.failed", model=key[0], error=str(error))
+            _log.warning("embedding.failed", model=key.source.model, error=str(error))
 
-    def _embed(self, spec: EmbedderSpec, text: str) -> "array[float]":
+    def _threads_of(self, source: _Source) -> ThreadPoolExecutor:
+        if source not in self._threads:
+            count = self._local_threads if source.endpoint is None else ENDPOINT_THREADS
+            self._threads[source] = ThreadPoolExecutor(count, thread_name_prefix="embedder")
+        return self._threads[source]
+
+    def _embed(self, spec: EmbedderSpec, key: _Key) -> "array[float]":
         try:
-            vector = array("d", self._embedder(spec).embed_query(text))
+            vector = array("d", self._embedder(spec, key.source).embed_query(key.text))
         except SearchError:
             raise
         except Exception as error:
@@ -93,11 +121,11 @@ class QueryEmbedding:
             raise SearchError(FailureKind.EMBEDDER, f"{spec.model} gave a vector that is not finite")
         return vector
 
-    def _embedder(self, spec: EmbedderSpec) -> Embedder:
+    def _embedder(self, spec: EmbedderSpec, source: _Source) -> Embedder:
         with self._loading:
-            embedder = self._embedders.get(spec.model)
+            embedder = self._embedders.get(source)
             if embedder is None:
-                embedder = self._embedders[spec.model] = self._loaded(spec)
+                embedder = self._embedders[source] = self._loaded(spec)
             return embedder
 
     def _loaded(self, spec: EmbedderSpec) -> Embedder:

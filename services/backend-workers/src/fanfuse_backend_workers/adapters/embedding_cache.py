@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from threading import Lock
-from typing import Final
+from typing import Final, Protocol, runtime_checkable
 
 from fanfuse_backend_workers.ports import Embedder
 
@@ -66,6 +66,12 @@ class EmbeddingCache:
             self._database.close()
 
 
+@runtime_checkable
+class _OfASpace(Protocol):
+    space: str
+    """What its documents' vectors depend on, where that is more than the model."""
+
+
 class CachedEmbedder:
     """An embedder that looks for documents in the cache first."""
 
@@ -75,14 +81,15 @@ class CachedEmbedder:
         self.languages = embedder.languages
         self._embedder = embedder
         self._cache = cache
+        self._space = embedder.space if isinstance(embedder, _OfASpace) else embedder.model
 
     def embed_documents(self, texts: Sequence[str]) -> list[list[float]]:
         """One vector per text; only texts never seen are embedded."""
-        known = self._cache.get(self.model, texts)
+        known = self._cache.get(self._space, texts)
         new = [text for text in dict.fromkeys(texts) if text not in known]
         if new:
             made = dict(zip(new, self._embedder.embed_documents(new), strict=True))
-            self._cache.put(self.model, made)
+            self._cache.put(self._space, made)
             known |= made
         return [known[text] for text in texts]
 
