@@ -13,7 +13,7 @@ from elastic_transport import ConnectionTimeout, SerializationError, TlsError
 from elastic_transport.client_utils import DEFAULT
 from elasticsearch import AsyncElasticsearch, UnsupportedProductError
 
-from fanfuse_backend_workers.adapters.lucene_address import server_url
+from fanfuse_backend_workers.adapters.lucene_address import server_url, trust
 from fanfuse_backend_workers.adapters.lucene_calls import Call, ConnectionLostError, Reply
 from fanfuse_backend_workers.adapters.lucene_failures import ServerError, retry_after
 from fanfuse_backend_workers.adapters.lucene_server import LuceneServer
@@ -77,7 +77,7 @@ def _client(settings: ServerSettings) -> AsyncElasticsearch:
         hosts=[server_url(settings)],
         basic_auth=None if user is None else (user, password or ""),
         api_key=key,
-        ca_certs=DEFAULT if settings.ca_file is None else str(settings.ca_file),
+        ssl_context=trust(settings) or DEFAULT,
         connections_per_node=settings.connections,
         max_retries=0,
         retry_on_timeout=False,

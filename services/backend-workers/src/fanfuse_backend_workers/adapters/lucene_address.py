@@ -1,8 +1,10 @@
-"""Where a server is.
+"""Where a server is, and whom it may be.
 
-In: settings. Out: a URL with a port, as both client libraries want it, or a typed failure that shows no part of it.
+In: settings. Out: a URL with a port, as both client libraries want it, and what TLS trusts; or a typed failure that
+shows no part of it.
 """
 
+import ssl
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -28,6 +30,16 @@ def server_url(settings: ServerSettings) -> str:
         raise _refused("a ca_file needs https://")
     named = f"[{host}]" if ":" in host else host
     return f"{parts.scheme}://{named}:{port}{parts.path.rstrip('/')}"
+
+
+def trust(settings: ServerSettings) -> ssl.SSLContext | None:
+    """Certificates to trust; None without TLS. Raises `ServerError(CONFIG)` for a file that holds none."""
+    if urlsplit(settings.url).scheme != "https":
+        return None
+    try:
+        return ssl.create_default_context(cafile=settings.ca_file)
+    except (OSError, ssl.SSLError) as error:
+        raise ServerError(FailureKind.CONFIG, f"ca_file {settings.ca_file} holds no certificate to trust") from error
 
 
 def _refused(why: str) -> ServerError:

@@ -105,7 +105,9 @@ class Calls:
         waiting = True
         try:
             async with asyncio.timeout(deadline - time.monotonic()), self._slots:
-                waiting = False
+                waiting = deadline - time.monotonic() < _LEAST_LEFT_S
+                if waiting:
+                    raise TimeoutError
                 reply = await self._send(call, deadline)
         except TimeoutError as error:
             if waiting:

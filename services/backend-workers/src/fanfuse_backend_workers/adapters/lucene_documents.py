@@ -1,6 +1,6 @@
 """Chunks as documents, and the batches they are sent in.
 
-In: chunks. Out: lines of the bulk API, at most 5 MB a batch. A document's `_id` is a hash: chunk ids may be longer than
+In: chunks. Out: lines of the bulk API, at most 1 MB a batch. A document's `_id` is a hash: chunk ids may be longer than
 the 512 bytes an `_id` may have.
 """
 
@@ -17,7 +17,8 @@ from fanfuse_backend_workers.servers import IndexKey
 from fanfuse_contracts.chunks import Chunk, MetadataValue
 from fanfuse_contracts.enums import FailureKind
 
-MAX_BATCH_BYTES: Final = 5_000_000
+MAX_BATCH_BYTES: Final = 1_000_000
+"""Far below what servers take; sending more at once would hold the event loop."""
 MAX_KEYWORD_BYTES: Final = 32_766
 """Lucene refuses longer terms."""
 

@@ -11,9 +11,9 @@ from typing import Any, Final
 import aiohttp
 from opensearchpy import AIOHttpConnection, AsyncOpenSearch
 from opensearchpy.exceptions import ConnectionError as LostError
-from opensearchpy.exceptions import ConnectionTimeout, SSLError, TransportError
+from opensearchpy.exceptions import ConnectionTimeout, SerializationError, SSLError, TransportError
 
-from fanfuse_backend_workers.adapters.lucene_address import server_url
+from fanfuse_backend_workers.adapters.lucene_address import server_url, trust
 from fanfuse_backend_workers.adapters.lucene_calls import Call, ConnectionLostError, Reply
 from fanfuse_backend_workers.adapters.lucene_failures import ServerError, retry_after
 from fanfuse_backend_workers.adapters.lucene_server import LuceneServer
@@ -41,7 +41,7 @@ class OpenSearchSender:
         self._client = AsyncOpenSearch(
             hosts=[server_url(settings)],
             http_auth=None if user is None else (user, password),
-            ca_certs=None if settings.ca_file is None else str(settings.ca_file),
+            ssl_context=trust(settings),
             connection_class=_Connection,
             maxsize=settings.connections,
             max_retries=0,
@@ -62,6 +62,8 @@ class OpenSearchSender:
             raise _lost(error.info) from error
         except TransportError as error:
             return Reply(int(error.status_code), error.info, retry_after(error.error))
+        except SerializationError:
+            return Reply(200, None)
         return Reply(200, found)
 
     async def close(self) -> None:
