@@ -5,7 +5,6 @@ PDFium decides what the text of a page is. Pictures are not read: a scan has no 
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
@@ -17,6 +16,7 @@ from fanfuse_indexing.chunking import cut_title
 from fanfuse_indexing.decoding import clean, plain_newlines
 from fanfuse_indexing.documents import Piece
 from fanfuse_indexing.extracted import Extracted, ExtractionError, Finding
+from fanfuse_indexing.page_stamps import own_pages
 from fanfuse_indexing.report import Code
 
 Headings = Mapping[int, tuple[str, ...]]
@@ -24,7 +24,7 @@ Headings = Mapping[int, tuple[str, ...]]
 
 _END_MARK = b"%%EOF"
 _END_BYTES = 1_024
-_DIGITS = re.compile(r"\d+")
+_NO_TITLES = frozenset({"", "untitled"})
 _LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st"}
 _HYPHENATED = re.compile("[\ufffe\x02]\n?")
 _REFUSALS = {
@@ -39,7 +39,7 @@ def read(data: bytes, name: str) -> Extracted:
     try:
         texts = list(_texts(document))
         headings = _headings(document)
-        title = cut_title(clean(document.get_metadata_dict()["Title"])) or name
+        title = _title(document, name)
     finally:
         document.close()
     findings = [*_unread(texts), *_cut_short(data)]
@@ -47,20 +47,6 @@ def read(data: bytes, name: str) -> Extracted:
     own = own_pages(known)
     findings.extend(_without_text(len(known) - len(own), len(known)))
     return Extracted(tuple(_pieces(known, own, headings, title)), tuple(findings))
-
-
-def own_pages(texts: Sequence[str]) -> list[int]:
-    """The pages, from 0, that have text beyond the stamp which nearly all pages share. Pure."""
-    lines = [[" ".join(_DIGITS.sub("#", line).split()) for line in text.split("\n")] for text in texts]
-    shared = Counter(line for page in lines for line in set(page) if line)
-    least = max(limits.MIN_STAMPED_PAGES, limits.MIN_STAMPED_SHARE * len(texts))
-    stamp = {line for line, count in shared.items() if count >= least}
-    return [number for number, page in enumerate(lines) if _has_own_text(page, stamp)]
-
-
-def _has_own_text(lines: Sequence[str], stamp: set[str]) -> bool:
-    own = sum(character.isalnum() for line in lines if line not in stamp for character in line)
-    return own >= limits.MIN_OWN_CHARS or sum(len(line) for line in lines if line in stamp) > limits.MAX_STAMP_CHARS
 
 
 def page_text(text: str) -> str:
@@ -79,6 +65,11 @@ def _opened(data: bytes) -> pdfium.PdfDocument:
         document.close()
         raise ExtractionError(Code.TOO_LARGE, reason)
     return document
+
+
+def _title(document: pdfium.PdfDocument, name: str) -> str:
+    stated = cut_title(clean(document.get_metadata_dict()["Title"]))
+    return name if stated.casefold() in _NO_TITLES else stated
 
 
 def _texts(document: pdfium.PdfDocument) -> Iterator[str | None]:

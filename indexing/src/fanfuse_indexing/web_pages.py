@@ -23,10 +23,11 @@ _WITHOUT_TEXT: Final = frozenset(
     | {"noscript", "script", "select", "style", "svg", "template", "textarea", "video"}
 )
 _BLOCKS: Final = frozenset(
-    {"address", "article", "aside", "blockquote", "body", "br", "caption", "dd", "details", "dialog", "div", "dl", "dt"}
-    | {"fieldset", "figcaption", "figure", "footer", "form", "header", "hgroup", "hr", "li", "main", "ol", "p", "pre"}
-    | {"section", "summary", "table", "tbody", "tfoot", "thead", "tr", "ul"}
+    {"address", "article", "aside", "blockquote", "body", "caption", "details", "dialog", "div", "dl"}
+    | {"fieldset", "figcaption", "figure", "footer", "form", "header", "hgroup", "hr", "main", "ol", "p", "pre"}
+    | {"section", "summary", "table", "tbody", "tfoot", "thead", "ul"}
 )
+_LINES: Final = frozenset({"br", "dd", "dt", "li", "tr"})
 _CELLS: Final = frozenset({"td", "th"})
 _HEADINGS: Final = {f"h{level}": level for level in range(1, 7)}
 _BLANKS = re.compile(r"[ \t\r\n\f]+")
@@ -67,6 +68,8 @@ class _Page:
     lines: list[str] = field(default_factory=list)
     headings: list[Heading] = field(default_factory=list)
     _line: list[str] = field(default_factory=list)
+    _mark: str = ""
+    """Of a list item, before its first line."""
     _verbatim: int = 0
 
     def read(self, root: LexborNode) -> None:
@@ -85,13 +88,15 @@ class _Page:
                 self._leave(node)
             node = node.next if path else None
 
-    def end_line(self) -> None:
-        """Close the current line; blank ones only part blocks."""
-        line = "".join(self._line).rstrip() if self._verbatim else _BLANKS.sub(" ", "".join(self._line)).strip(" |")
+    def end_line(self, *, gap: bool = True) -> None:
+        """Close the current line; `gap`: the next one is a paragraph of its own."""
+        text = "".join(self._line)
         self._line.clear()
+        line = text.rstrip() if self._verbatim else _BLANKS.sub(" ", text).strip(" |")
         if line:
-            self.lines.extend(line.split("\n"))
-        elif self.lines and self.lines[-1]:
+            self.lines.extend(f"{self._mark}{line}".split("\n"))
+            self._mark = ""
+        elif gap and self.lines and self.lines[-1]:
             self.lines.append("")
 
     def _enter(self, node: LexborNode) -> bool:
@@ -99,10 +104,12 @@ class _Page:
         tag = node.tag or ""
         if node.is_text_node:
             self._line.append(node.text_content or "")
+        elif tag in _LINES:
+            self.end_line(gap=False)
+            self._mark = "- " if tag == "li" else ""
         elif tag in _HEADINGS or tag in _BLOCKS:
-            self.end_line()
+            self._end_block()
             self._verbatim += tag == "pre"
-            self._line.extend(["- "] if tag == "li" else [])
         elif tag == "img":
             self._line.append(node.attributes.get("alt") or "")
         return tag not in _WITHOUT_TEXT
@@ -113,9 +120,16 @@ class _Page:
             self._end_heading(_HEADINGS[tag])
         elif tag in _CELLS:
             self._line.append(" | ")
+        elif tag in _LINES:
+            self.end_line(gap=False)
+            self._mark = ""
         elif tag in _BLOCKS:
-            self.end_line()
+            self._end_block()
             self._verbatim -= tag == "pre"
+
+    def _end_block(self) -> None:
+        self.end_line()
+        self.end_line()
 
     def _end_heading(self, level: int) -> None:
         start = len(self.lines)
@@ -123,3 +137,4 @@ class _Page:
         title = " ".join(" ".join(self.lines[start:]).split())
         if title:
             self.headings.append(Heading(start, level, title, len(self.lines) - start))
+            self.end_line()
