@@ -70,7 +70,10 @@ class _Page:
     _line: list[str] = field(default_factory=list)
     _mark: str = ""
     """Of a list item, before its first line."""
+    _gap: bool = False
+    """A blank line is due before the next text."""
     _verbatim: int = 0
+    _at_cell_start: bool = False
 
     def read(self, root: LexborNode) -> None:
         """Walk the tree below `root`."""
@@ -88,48 +91,64 @@ class _Page:
                 self._leave(node)
             node = node.next if path else None
 
-    def end_line(self, *, gap: bool = True) -> None:
-        """Close the current line; `gap`: the next one is a paragraph of its own."""
+    def end_line(self) -> None:
+        """Close the current line, if it has text."""
         text = "".join(self._line)
         self._line.clear()
         line = text.rstrip() if self._verbatim else _BLANKS.sub(" ", text).strip(" |")
         if line:
             self.lines.extend(f"{self._mark}{line}".split("\n"))
             self._mark = ""
-        elif gap and self.lines and self.lines[-1]:
-            self.lines.append("")
 
     def _enter(self, node: LexborNode) -> bool:
         """Open an element or take a text; False: what is below it is no text."""
         tag = node.tag or ""
         if node.is_text_node:
-            self._line.append(node.text_content or "")
-        elif tag in _LINES:
-            self.end_line(gap=False)
-            self._mark = "- " if tag == "li" else ""
-        elif tag in _HEADINGS or tag in _BLOCKS:
-            self._end_block()
-            self._verbatim += tag == "pre"
+            self._take(node.text_content or "")
         elif tag == "img":
-            self._line.append(node.attributes.get("alt") or "")
+            self._take(node.attributes.get("alt") or "")
+        elif tag in _CELLS:
+            self._at_cell_start = True
+        elif tag in _LINES or tag in _BLOCKS or tag in _HEADINGS:
+            self._open(tag)
         return tag not in _WITHOUT_TEXT
+
+    def _open(self, tag: str) -> None:
+        if tag in _LINES:
+            self.end_line()
+            self._mark = "- " if tag == "li" else self._mark
+        elif not self._at_cell_start:
+            self._gap = True
+        if tag == "pre" or tag in _HEADINGS:
+            self._start_line()
+            self._verbatim += tag == "pre"
 
     def _leave(self, node: LexborNode) -> None:
         tag = node.tag or ""
         if tag in _HEADINGS:
             self._end_heading(_HEADINGS[tag])
         elif tag in _CELLS:
+            self._gap = self._gap and self._at_cell_start
+            self._at_cell_start = False
             self._line.append(" | ")
-        elif tag in _LINES:
-            self.end_line(gap=False)
-            self._mark = ""
-        elif tag in _BLOCKS:
-            self._end_block()
+        elif tag in _LINES or tag == "pre":
+            self.end_line()
+            self._mark = "" if tag == "li" else self._mark
             self._verbatim -= tag == "pre"
+        self._gap = self._gap or tag in _BLOCKS
 
-    def _end_block(self) -> None:
-        self.end_line()
-        self.end_line()
+    def _take(self, text: str) -> None:
+        if text.strip():
+            self._start_line()
+            self._at_cell_start = False
+        self._line.append(text)
+
+    def _start_line(self) -> None:
+        """Part the next text from what came before it, where that is due."""
+        if self._gap:
+            self.end_line()
+            self.lines.extend([""] if self.lines and self.lines[-1] else [])
+            self._gap = False
 
     def _end_heading(self, level: int) -> None:
         start = len(self.lines)
@@ -137,4 +156,4 @@ class _Page:
         title = " ".join(" ".join(self.lines[start:]).split())
         if title:
             self.headings.append(Heading(start, level, title, len(self.lines) - start))
-            self.end_line()
+        self._gap = True

@@ -4,6 +4,8 @@ or `ExtractionError`.
 
 import io
 import zipfile
+import zlib
+from xml.parsers.expat import ExpatError
 
 import mammoth  # type: ignore[import-untyped]
 
@@ -14,7 +16,7 @@ from fanfuse_indexing.web_pages import pieces_of_html
 
 _OLE_MARK = b"\xd0\xcf\x11\xe0"
 """An encrypted DOCX is no ZIP archive but an OLE container, as the old .doc is."""
-_DAMAGED = (AttributeError, IndexError, KeyError, SyntaxError, TypeError, ValueError)
+_DAMAGED = (ExpatError, AttributeError, IndexError, KeyError, TypeError, ValueError, zipfile.BadZipFile, zlib.error)
 """What Mammoth and the XML parser raise for XML that is broken or is no Word document."""
 
 

@@ -27,6 +27,9 @@ def batch(tmp_path: Path) -> Path:
     (tmp_path / "good.md").write_text("# Good\ntext", encoding="utf-8")
     (tmp_path / "bom.md").write_text("# Marked\ntext", encoding="utf-8-sig")
     (tmp_path / "truncated.ipynb").write_text('{"cells": [', encoding="utf-8")
+    (tmp_path / "marked.ipynb").write_text(
+        '{"cells": [{"cell_type": "code", "source": "x = 1"}]}', encoding="utf-8-sig"
+    )
     (tmp_path / "windows.txt").write_bytes(b"it\x92s Windows text")
     (tmp_path / "wide.txt").write_bytes("Grüße aus UTF-16".encode("utf-16"))
     (tmp_path / "binary.txt").write_bytes(bytes(range(256)))
@@ -36,7 +39,7 @@ def batch(tmp_path: Path) -> Path:
         json.dumps({"_id": "c", "text": "third"}),
     ]
     (tmp_path / "records.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    for name in ("sparse.txt", "sparse.jsonl"):
+    for name in ("sparse.txt", "sparse.jsonl", "sparse.pdf", "sparse.ipynb", "sparse.html", "sparse.docx"):
         with (tmp_path / name).open("wb") as sparse:
             sparse.truncate(2 * 1024**3)
     (tmp_path / "loop").symlink_to(tmp_path)
@@ -60,15 +63,16 @@ def test_ing_02_the_good_ones_load_and_the_bad_ones_are_listed(batch: Path):
         "caf\\xe9.txt#1",
         "good.md#good",
         "line%0Abreak 🙂.md#1",
+        "marked.ipynb#code",
         "wide.txt#1",
         "windows.txt#1",
     }
     assert codes(report) == {
-        "truncated.ipynb": Code.UNSUPPORTED,
+        "truncated.ipynb": Code.BAD_JSON,
         "binary.txt": Code.UNDECODABLE,
         "records.jsonl": Code.BAD_JSON,
         "sparse.txt": Code.TOO_LARGE,
-        "sparse.jsonl": Code.TOO_LARGE,
+        **dict.fromkeys(("sparse.jsonl", "sparse.pdf", "sparse.ipynb", "sparse.html", "sparse.docx"), Code.TOO_LARGE),
         "loop": Code.LINK,
         "self.md": Code.UNREADABLE,
         "pipe.txt": Code.UNREADABLE,
@@ -76,7 +80,7 @@ def test_ing_02_the_good_ones_load_and_the_bad_ones_are_listed(batch: Path):
     assert [skipped.line for skipped in report.skipped if skipped.source == "records.jsonl"] == [2]
     assert [(notice.source, notice.code) for notice in report.notices] == [("windows.txt", Code.OTHER_ENCODING)]
     assert "it’s Windows text" in {chunk.text for chunk in chunks}
-    assert (report.loaded, report.chunks, len(report.faults)) == (8, 8, 8)
+    assert (report.loaded, report.chunks, report.left_out, len(report.faults)) == (9, 9, 12, 12)
     assert peak < 20 * 1024**2
 
 
@@ -93,7 +97,7 @@ def test_ing_01_sources_without_text_are_named_and_counted(tmp_path: Path):
     assert codes(report) == {
         "empty.txt": Code.NO_TEXT,
         "blank.md": Code.NO_TEXT,
-        "scan.pdf": Code.UNSUPPORTED,
+        "scan.pdf": Code.UNREADABLE,
         "picture.png": Code.PASSED_OVER,
     }
     assert report.blank_chunks == 2
@@ -219,6 +223,26 @@ def test_the_list_is_bounded_and_the_counts_are_not(tmp_path: Path, monkeypatch:
 
     assert len(report.skipped) == 3
     assert report.counts == {Code.BAD_JSON: 10}
+
+
+def test_pictures_by_the_thousand_hide_no_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("fanfuse_indexing.limits.MAX_LISTED", 3)
+    for number in range(10):
+        (tmp_path / f"a{number}.png").touch()
+    (tmp_path / "b.csv").write_text("a,b", encoding="utf-8")
+    _, report = load(tmp_path)
+
+    assert [fault.source for fault in report.faults] == ["b.csv"]
+    assert (report.left_out, len(report.skipped)) == (1, 4)
+    assert report.fault_counts == {Code.UNSUPPORTED: 1}
+
+
+def test_the_heading_of_a_section_is_a_field(tmp_path: Path):
+    (tmp_path / "a.md").write_text("Before\n\n# One\ntext\n## Two\ntext", encoding="utf-8")
+    chunks, report = load(tmp_path)
+
+    assert [chunk.metadata.get("heading") for chunk in chunks] == [None, "One", "Two"]
+    assert report.fields["heading"] is FieldType.STRING
 
 
 def test_nothing_at_the_path_is_an_error(tmp_path: Path):

@@ -100,7 +100,9 @@ def test_byte_order_marks(encoding: str):
 
 
 def test_what_is_no_cell_is_reported_and_the_others_are_loaded():
-    found = read(notebook(cell("markdown", "good"), {"cell_type": 7}, "text", {"cell_type": "code", "source": [1]}), "n")
+    found = read(
+        notebook(cell("markdown", "good"), {"cell_type": 7}, "text", {"cell_type": "code", "source": [1]}), "n"
+    )
 
     assert [piece.text for piece in found.pieces] == ["good"]
     assert [(finding.code, finding.left_out) for finding in found.findings] == [(Code.BAD_RECORD, True)]

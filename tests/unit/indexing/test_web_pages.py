@@ -63,6 +63,15 @@ def test_lists_of_paragraphs_and_blanks_between_words():
     assert [piece.text for piece in pieces(markup)] == ["- one\n\nmore\n\n- two\n\na bc\n\nd"]
 
 
+def test_tables_keep_a_row_on_a_line_and_paragraphs_of_a_cell_apart():
+    markup = (
+        "<table><tr><td><p>a</p></td><td><p>b</p><p>c</p></td></tr><tr><td></td><td>d</td></tr></table>"
+        "<table><tr><td><h2>In a cell</h2>text</td></tr></table><pre>\n one\n\n two</pre>x"
+    )
+
+    assert [piece.text for piece in pieces(markup)] == ["a | b\n\nc\nd", "In a cell\n\ntext\n\n one\n\n two\n\nx"]
+
+
 def test_a_page_of_scripts_has_no_text():
     assert pieces("<script>one()</script><style>p{}</style><!-- remark -->") == []
 
