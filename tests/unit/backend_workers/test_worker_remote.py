@@ -1,4 +1,4 @@
-"""Corpora on servers, seen from a worker: opened when that is possible, texts from whoever has them, one client each."""
+"""Corpora on servers, seen from a worker: opened when that is possible, texts from whoever has them, one client."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

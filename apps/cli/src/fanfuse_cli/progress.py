@@ -18,20 +18,26 @@ def index_progress(
 ) -> Iterator[Callable[[str, int], None]]:
     """What an index run tells its progress to. `read`: bytes read and bytes in all, which bound the first part."""
     columns = (TextColumn("{task.description:<34}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bars:
-        tasks: dict[str, TaskID] = {}
-        chunks = 0
+    bars = Progress(*columns, console=Console(stderr=True))
+    tasks: dict[str, TaskID] = {}
+    chunks = 0
 
-        def told(part: str, done: int) -> None:
-            nonlocal chunks
-            if part not in tasks:
-                tasks[part] = bars.add_task(f"{name}: {_LABELS.get(part, f'to {part}')}", total=chunks or None)
-            chunks = max(chunks, done)
-            bars.update(tasks[part], completed=done, total=_total(part, done, chunks, read))
+    def told(part: str, done: int) -> None:
+        nonlocal chunks
+        if not tasks:
+            bars.start()  # not before: a command that is refused at once draws nothing
+        if part not in tasks:
+            tasks[part] = bars.add_task(f"{name}: {_LABELS.get(part, f'to {part}')}", total=chunks or None)
+        chunks = max(chunks, done)
+        bars.update(tasks[part], completed=done, total=_total(part, done, chunks, read))
 
+    try:
         yield told
         for task in tasks.values():
             bars.update(task, total=chunks, completed=chunks)
+    finally:
+        if tasks:
+            bars.stop()
 
 
 def _total(part: str, done: int, chunks: int, read: Callable[[], tuple[int, int]] | None) -> int | None:

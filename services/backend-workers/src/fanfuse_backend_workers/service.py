@@ -1,12 +1,14 @@
 """The workers' manifest: catalog, embedding and worker on this process's bus, their subscribers, their life cycle."""
 
+from typing import Final
+
 from fanfuse_backend_workers import bus
 from fanfuse_backend_workers.adapters.embedded import engines_in, texts_in
 from fanfuse_backend_workers.adapters.embedders import build_embedder
 from fanfuse_backend_workers.adapters.engines import connect_server
 from fanfuse_backend_workers.admission import Admission
 from fanfuse_backend_workers.catalog import Catalog
-from fanfuse_backend_workers.connections import Connections
+from fanfuse_backend_workers.connections import Connections, tell_unhealthy
 from fanfuse_backend_workers.domain.pools import served_pools
 from fanfuse_backend_workers.embedding import QueryEmbedding
 from fanfuse_backend_workers.ports import LoadEmbedder, OpenEngine, OpenTexts
@@ -19,6 +21,8 @@ from fanfuse_contracts.health import ServedPool
 from fanfuse_runtime.context import Context
 from fanfuse_runtime.router import ServiceRouter
 from fanfuse_runtime.service import Service, ServiceFactory
+
+_HEALTH_WITHIN_S: Final = 2.0
 
 
 def build_with(
@@ -45,6 +49,11 @@ def build_with(
         def pools() -> tuple[ServedPool, ...]:
             return served_pools(chosen.pools, context.corpora.values.values())
 
+        async def warm() -> None:
+            if connections is not None:
+                await tell_unhealthy(connections.of_pools(chosen.pools), _HEALTH_WITHIN_S)
+            await warm_up(catalog, embedding)
+
         async def close() -> None:
             embedding.close()
             await catalog.close()
@@ -54,7 +63,7 @@ def build_with(
         return Service(
             stage=Stage.BACKEND_WORKERS,
             router=router,
-            warm_up=lambda: warm_up(catalog, embedding),
+            warm_up=warm,
             close=close,
             served_pools=pools,
             applied_revision=catalog.applied_revision,
