@@ -129,8 +129,8 @@ class HttpEmbedder:
         )
         try:
             answer = bytearray()
-            # A timeout of the socket is one per read: an endpoint that trickles would never end.
-            for part in response.stream(_READ_BYTES):
+            # What has come is read at once: the socket's timeout is one per read, so a trickle would never end.
+            while part := response.read1(_READ_BYTES):
                 answer += part
                 if len(answer) > MAX_ANSWER_BYTES or self._steady_s() > ends:
                     raise self._failure("answered too much, or too slowly")
