@@ -1,8 +1,9 @@
 """The whole flow with engine servers behind its workers, on a configuration file of its own."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,12 @@ import yaml
 
 from fanfuse_all_in_one.operating import Operator, operator_on
 from fanfuse_all_in_one.services import FACTORIES
+from fanfuse_contracts.answer import Answer
 from fanfuse_runtime.compose import Process, compose
 from fanfuse_runtime.configfile import load_config
 from fanfuse_runtime.server import NatsServer
 from fanfuse_runtime.settings import RuntimeSettings
-from fanfuse_testing.flow import Flow
+from fanfuse_testing.flow import Flow, eventually
 from tests.servers.noida import NoidaServer, own_noida
 from tests.servers.qdrant import QdrantShim
 from tests.servers.qdrant_edge import EdgeStore
@@ -84,3 +86,30 @@ async def serving(folder: Path, file: Path, elsewhere: Path | None = None) -> As
     with NatsServer(folder / "nats") as bus:
         async with services_on(bus.url, file, elsewhere or data) as process, operating(bus.url, file, data) as operator:
             yield Flow(bus.url, data, operator, process)
+
+
+Change = tuple[int, Callable[[], object]]
+"""After this many answers, do this (it may block)."""
+
+
+async def answers_over(
+    ask: Callable[[int], Awaitable[Answer]], queries: int, at_once: int, changes: Sequence[Change]
+) -> list[Answer]:
+    """Every answer of a load that goes on while servers are changed."""
+    answers: list[Answer] = []
+    numbers = iter(range(queries))
+
+    async def load() -> None:
+        while (number := next(numbers, None)) is not None:
+            answers.append(await ask(number))
+
+    def reached(number: int) -> bool:
+        return len(answers) >= number
+
+    async def change() -> None:
+        for after, work in changes:
+            await eventually(partial(reached, after), 120)
+            await asyncio.to_thread(work)
+
+    await asyncio.gather(change(), *(load() for _ in range(at_once)))
+    return answers
