@@ -73,7 +73,7 @@ def fanfuse_docs(repository: Path) -> DemoCorpus:
         "fanfuse-docs",
         "Fanfuse documents",
         "How Fanfuse works: its services, subjects, decisions and limits.",
-        {"path": FieldType.STRING, "format": FieldType.STRING},
+        {"path": FieldType.STRING, "format": FieldType.STRING, "heading": FieldType.STRING},
         _weights(_DOCS_TERMS, _STRONG),
         _documents(repository),
     )
