@@ -22,7 +22,7 @@ _VALUES: Final = "filter_values.json"
 class IndexManifest(Written):
     """What an index directory holds. Written last: its presence says that the index is complete."""
 
-    format: Literal[1] = 1
+    format: Literal[2] = 2
     """Raised with every change of what is written: a reader of another version refuses instead of finding nothing."""
     kind: Kind
     tenant: Token

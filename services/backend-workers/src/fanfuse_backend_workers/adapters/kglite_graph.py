@@ -1,7 +1,7 @@
 """Graph search in process: from seed entities over bounded hops to the chunks that mention what was reached.
 
 The graph file is read into memory once and never written, so any number of processes may open it; the session refuses
-writes. How chunks are ranked is said in `kglite_walk`.
+writes. How chunks are ranked is said in `domain.graph_walk`.
 """
 
 from functools import partial
@@ -12,8 +12,7 @@ import kglite
 from fanfuse_backend_workers.adapters import kglite_queries as queries
 from fanfuse_backend_workers.adapters.engine_calls import call_engine
 from fanfuse_backend_workers.adapters.filter_values import EXACT_OPERATORS, FieldValues
-from fanfuse_backend_workers.adapters.index_manifest import IndexManifest
-from fanfuse_backend_workers.adapters.kglite_walk import Walk
+from fanfuse_backend_workers.adapters.kglite_walk import run_walk
 from fanfuse_backend_workers.ports import EngineResult, SearchError, SearchRequest
 from fanfuse_contracts.enums import FailureKind, Kind
 
@@ -27,9 +26,8 @@ class KgliteGraphEngine:
     kind = Kind.GRAPH
     operators = EXACT_OPERATORS
 
-    def __init__(self, session: kglite.Session, manifest: IndexManifest, values: FieldValues) -> None:
+    def __init__(self, session: kglite.Session, values: FieldValues) -> None:
         self._session: kglite.Session | None = session
-        self._manifest = manifest
         self._values = values
 
     async def search(self, request: SearchRequest) -> EngineResult:
@@ -39,7 +37,7 @@ class KgliteGraphEngine:
     def _search(self, request: SearchRequest) -> EngineResult:
         condition = None if request.filter is None else self._values.compile(request.filter)
         time_s = request.timeout_s * _ENGINE_SHARE
-        return Walk(self._open_session(), request, condition, self._manifest.chunks, time_s).run()
+        return run_walk(self._open_session(), request, condition, time_s)
 
     async def count(self) -> int:
         """Chunks in the index."""

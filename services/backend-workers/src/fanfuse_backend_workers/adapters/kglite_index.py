@@ -1,6 +1,6 @@
 """Builds the graph of one corpus: chunks, entities, who mentions whom, and typed relations.
 
-In: chunks with entities and triples. Out: one graph file. A chunk mentions its entities and both ends of its triples.
+In: chunks with entities and triples. Out: one graph file. What a chunk mentions is said in `domain.graph_names`.
 Edges are ranked per entity while indexing, so that a search can bound the fan-out of a hub by a predicate.
 """
 
@@ -17,7 +17,9 @@ from fanfuse_backend_workers.adapters import kglite_queries as queries
 from fanfuse_backend_workers.adapters.filter_values import EXACT_OPERATORS, FieldValues
 from fanfuse_backend_workers.adapters.index_manifest import IndexManifest, read_manifest, write_manifest
 from fanfuse_backend_workers.adapters.kglite_graph import KgliteGraphEngine
-from fanfuse_backend_workers.domain.analysis_names import entity_key, last_name
+from fanfuse_backend_workers.domain.analysis_names import last_name
+from fanfuse_backend_workers.domain.graph_names import Relation, graph_names
+from fanfuse_backend_workers.domain.graph_words import roots_of
 from fanfuse_backend_workers.ports import SearchEngine
 from fanfuse_contracts.chunks import Chunk
 from fanfuse_contracts.enums import Kind
@@ -46,9 +48,9 @@ class KgliteIndexBuilder:
 
     async def open(self, directory: Path) -> SearchEngine:
         """Open an index for reading; raises `SearchError`."""
-        manifest, values = read_manifest(directory, self.kind)
+        _, values = read_manifest(directory, self.kind)
         session = await asyncio.to_thread(kglite.open_session, str(directory / _GRAPH_FILE))
-        return KgliteGraphEngine(session, manifest, values)
+        return KgliteGraphEngine(session, values)
 
 
 class _GraphWriter:
@@ -57,8 +59,8 @@ class _GraphWriter:
     def __init__(self, tenant: str, corpus: str) -> None:
         self._graph = kglite.KnowledgeGraph()
         self._owner = {"tenant": tenant, "corpus": corpus}
-        self._mentions: dict[str, list[str]] = defaultdict(list)
-        self._relations: set[tuple[str, str, str]] = set()
+        self._mentions: dict[str, list[tuple[bool, str]]] = defaultdict(list)
+        self._relations: set[Relation] = set()
         for statement in queries.INDEXES:
             self._graph.cypher(statement)
 
@@ -66,18 +68,16 @@ class _GraphWriter:
         self._write(queries.CREATE_CHUNKS, (self._chunk_row(chunk, values) for chunk in chunks))
 
     def _chunk_row(self, chunk: Chunk, values: FieldValues) -> Row:
-        relations = {
-            (entity_key(triple.subject), triple.relation, entity_key(triple.object)) for triple in chunk.triples
-        }
-        self._relations |= {(subject, name, target) for subject, name, target in relations if subject and target}
-        keys = {entity_key(name) for name in chunk.entities} | {end for s, _, o in relations for end in (s, o)}
-        for key in sorted(keys - {""}):
-            self._mentions[key].append(chunk.chunk_id)
+        named = graph_names(chunk)
+        self._relations |= named.relations
+        for key in named.keys:
+            self._mentions[key].append((key != named.title, chunk.chunk_id))
         numbers = values.number(chunk.metadata)
         return {
             "chunk_id": chunk.chunk_id,
             "content_hash": chunk.content_hash,
             "title": chunk.title,
+            "names": len(named.keys),
             "values": {queries.value_property(field): value for field, value in numbers.items()},
         }
 
@@ -85,23 +85,26 @@ class _GraphWriter:
         self._write(queries.CREATE_ENTITIES, self._entity_rows())
         self._write(queries.CREATE_MENTIONS, self._mention_rows())
         self._write(queries.CREATE_RELATIONS, ranked_relations(self._relations))
+        words = sorted({word for _, name, _ in self._relations for word in roots_of(name)})
+        self._write(queries.CREATE_RELATION_WORDS, ({"key": word} for word in words))
 
     def _entity_rows(self) -> Iterator[Row]:
         outgoing = Counter(subject for subject, _, _ in self._relations)
         incoming = Counter(target for _, _, target in self._relations)
-        for key, chunk_ids in self._mentions.items():
+        for key, chunks in self._mentions.items():
             yield {
                 "key": key,
                 "last_name": last_name(key),
-                "mentions": len(chunk_ids),
+                "mentions": len(chunks),
                 "outgoing": outgoing[key],
                 "incoming": incoming[key],
             }
 
     def _mention_rows(self) -> Iterator[Row]:
-        for key, chunk_ids in self._mentions.items():
-            for rank, chunk_id in enumerate(sorted(chunk_ids), start=1):
-                yield {"key": key, "chunk_id": chunk_id, "rank": rank}
+        """Chunks that bear the entity's name come first."""
+        for key, chunks in self._mentions.items():
+            for rank, (other, chunk_id) in enumerate(sorted(chunks), start=1):
+                yield {"key": key, "chunk_id": chunk_id, "rank": rank, "about": not other}
 
     def _write(self, statement: str, rows: Iterator[Row]) -> None:
         while batch := list(islice(rows, _BATCH)):
@@ -115,8 +118,11 @@ class _GraphWriter:
         self._graph.save(str(path))
 
 
-def ranked_relations(relations: Iterable[tuple[str, str, str]]) -> Iterator[Row]:
-    """Relations with their rank at either end: neighbours with few relations first (a hub says little), then by key."""
+def ranked_relations(relations: Iterable[Relation]) -> Iterator[Row]:
+    """Relations with their rank at either end: the first of every name, then the second of every name, and so on.
+
+    Of one name those to neighbours with few relations come first. So no frequent relation keeps a rare one out.
+    """
     rows: list[Row] = [
         {"subject": subject, "name": name, "object": target} for subject, name, target in sorted(relations)
     ]
@@ -127,7 +133,12 @@ def ranked_relations(relations: Iterable[tuple[str, str, str]]) -> Iterator[Row]
 
 
 def _rank(rows: list[Row], near: str, far: str, degrees: Mapping[str, int]) -> None:
-    given: Counter[str] = Counter()
+    alike: Counter[tuple[str, str]] = Counter()
+    places: list[tuple[int, int, str, str, Row]] = []
     for row in sorted(rows, key=lambda row: (degrees[row[far]], row[far], row["name"])):
+        alike[row[near], row["name"]] += 1
+        places.append((alike[row[near], row["name"]], degrees[row[far]], row[far], row["name"], row))
+    given: Counter[str] = Counter()
+    for *_, row in sorted(places, key=lambda place: place[:4]):
         given[row[near]] += 1
         row[f"{near}_rank"] = given[row[near]]
