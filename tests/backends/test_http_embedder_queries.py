@@ -19,7 +19,9 @@ LOCAL = EmbedderSpec(model="local", dimensions=4)
 
 
 class Local:
-    model, dimensions, languages = "local", 4, None
+    model = "local"
+    dimensions = 4
+    languages: tuple[str, ...] | None = None
 
     def embed_documents(self, texts: Sequence[str]) -> list[list[float]]:
         return [[1.0, 0.0, 0.0, 0.0] for _ in texts]
