@@ -2,7 +2,7 @@
 
 import typer
 
-from fanfuse_cli import asking, config, corpora, routing, running, status, training
+from fanfuse_cli import asking, config, corpora, deadletters, routing, running, status, training
 from fanfuse_cli.demo.command import demo
 
 app = typer.Typer(
@@ -22,4 +22,5 @@ app.command()(status.status)
 app.command()(demo)
 app.add_typer(corpora.corpus_app, name="corpus")
 app.add_typer(training.routing_app, name="routing")
+app.add_typer(deadletters.deadletter_app, name="deadletter")
 app.add_typer(config.config_app, name="config")
