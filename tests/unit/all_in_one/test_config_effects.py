@@ -228,6 +228,9 @@ EFFECTS: dict[str, Case] = {
 }
 
 ELSEWHERE: dict[str, str] = {
+    "corpora[].embedder.endpoint": "backends/test_http_embedder_queries.py",
+    "corpora[].embedder.query_prefix": "backends/test_http_embedder_queries.py",
+    "corpora[].embedder.document_prefix": "backends/test_http_embedder.py",
     "registry.postgres_dsn": "backends/test_postgres_store.py",
     **{f"backends.{kind.value}.<name>.engine": "contract/test_backend_config.py" for kind in Kind},
     "backends.vector.<name>.database": "contract/test_backend_config.py",
