@@ -2,7 +2,7 @@
 
 import typer
 
-from fanfuse_cli import asking, config, corpora, deadletters, routing, running, status, training
+from fanfuse_cli import asking, config, corpora, deadletters, explaining, routing, running, status, training
 from fanfuse_cli.demo.command import demo
 
 app = typer.Typer(
@@ -17,6 +17,7 @@ app.command()(corpora.index)
 app.command()(corpora.delete)
 app.command()(asking.ask)
 app.command()(asking.decide)
+app.command()(explaining.explain)
 app.command()(routing.route)
 app.command()(status.status)
 app.command()(demo)
