@@ -14,6 +14,7 @@ from fanfuse_backend_workers.servers import IndexKey, IndexShape, ServerBackend,
 from fanfuse_contracts.chunks import Chunk
 from fanfuse_contracts.corpus import EmbedderSpec, FieldType
 from fanfuse_contracts.enums import FailureKind
+from fanfuse_contracts.filters import Leaf, Op
 from fanfuse_testing.engine_suite import chunk, request
 from fanfuse_testing.server_case import EMBEDDER, SHAPE, card_of, found, write
 from fanfuse_testing.typed_filters import FIELDS
@@ -242,3 +243,14 @@ async def test_five_megabytes_are_several_requests(shim: QdrantShim, backend: Se
     assert len(sizes) == 2
     assert max(sizes) < 5_100_000
     assert await backend.count(KEY) == 100
+
+
+@pytest.mark.parametrize("name", ["lang=s:de", "lang", "lang[]", "lang~:de", "x.y", "lang.a"])
+async def test_a_fields_name_is_no_other_fields_value(backend: ServerBackend, name: str) -> None:
+    """TEN-02: metadata may be called anything; only what is a field's name can be asked for."""
+    odd = chunk("odd").model_copy(update={"metadata": {name: "de"}})
+    await write(backend, KEY, [odd, chunk("plain")])
+    engine = await backend.open(card_of(backend, KEY))
+    for op, value in ((Op.EQ, "de"), (Op.CONTAINS, "de"), (Op.EXISTS, True), (Op.LTE, "de")):
+        condition = Leaf(field="lang", op=op, value=value)
+        assert await found(engine, request(condition=condition)) == (["odd"] if name == "lang" else [])

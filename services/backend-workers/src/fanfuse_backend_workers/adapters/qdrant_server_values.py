@@ -7,6 +7,7 @@ with what they miss of an integer (order of numbers), and the bytes of a string 
 
 import hashlib
 import math
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -23,6 +24,8 @@ PARTS: Final = "abcd"
 PART_BYTES: Final = 6
 """257^6 is below 2^53: every part is an exact float."""
 MAX_ORDERED_BYTES: Final = len(PARTS) * PART_BYTES - 1
+_FIELD: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+"""No filter names another field, and one like `lang=s:de` would bear the mark of a value."""
 _INTEGERS: Final = 2**63
 _PLAIN_CHARS: Final = 128
 
@@ -32,7 +35,8 @@ def stored(metadata: Mapping[str, MetadataValue]) -> dict[str, Any]:
     numbers: dict[str, float] = {}
     missed: dict[str, int] = {}
     order: dict[str, dict[str, int]] = {}
-    for field, value in metadata.items():
+    fields = {field: value for field, value in metadata.items() if _FIELD.fullmatch(field)}
+    for field, value in fields.items():
         if isinstance(value, str):
             order[field] = dict(zip(PARTS, parts_of(value), strict=True))
         elif _is_number(value):
@@ -41,7 +45,7 @@ def stored(metadata: Mapping[str, MetadataValue]) -> dict[str, Any]:
                 missed[field] = rest
     return {
         RAW: dict(metadata),
-        MARKS: [mark for field, value in metadata.items() for mark in _marks(field, value)],
+        MARKS: [mark for field, value in fields.items() for mark in _marks(field, value)],
         NUMBER: numbers,
         MISSED: missed,
         ORDER: order,
