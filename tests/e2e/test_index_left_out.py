@@ -25,7 +25,7 @@ def pdf(*pages: str) -> bytes:
 @pytest.fixture(scope="module")
 def manual(running, tmp_path_factory) -> Path:
     """A corpus of a PDF of two pages and a notebook."""
-    folder = tmp_path_factory.mktemp("manual")
+    folder: Path = tmp_path_factory.mktemp("manual")
     (folder / "manual.pdf").write_bytes(
         pdf("The pump starts with the green switch", "The pump stops with the red switch")
     )

@@ -30,6 +30,7 @@ _BLOCKS: Final = frozenset(
 _LINES: Final = frozenset({"br", "dd", "dt", "li", "tr"})
 _CELLS: Final = frozenset({"td", "th"})
 _HEADINGS: Final = {f"h{level}": level for level in range(1, 7)}
+_CELL_END = "\x1f"
 _BLANKS = re.compile(r"[ \t\r\n\f]+")
 
 
@@ -54,6 +55,13 @@ def pieces_of_html(markup: str, name: str) -> Iterator[Piece]:
     page.end_line()
     for section in cut_at_headings(page.lines, page.headings):
         yield section_piece(section, title)
+
+
+def _row(text: str) -> str:
+    """One line of the cells of a row, or of text that is none; empty cells at its ends are left out."""
+    cells = [_BLANKS.sub(" ", cell).strip() for cell in text.split(_CELL_END)]
+    filled = [place for place, cell in enumerate(cells) if cell]
+    return " | ".join(cells[filled[0] : filled[-1] + 1]) if filled else ""
 
 
 def _title(tree: LexborHTMLParser) -> str:
@@ -95,7 +103,7 @@ class _Page:
         """Close the current line, if it has text."""
         text = "".join(self._line)
         self._line.clear()
-        line = text.rstrip() if self._verbatim else _BLANKS.sub(" ", text).strip(" |")
+        line = text.replace(_CELL_END, " ").rstrip() if self._verbatim else _row(text)
         if line:
             self.lines.extend(f"{self._mark}{line}".split("\n"))
             self._mark = ""
@@ -130,7 +138,7 @@ class _Page:
         elif tag in _CELLS:
             self._gap = self._gap and self._at_cell_start
             self._at_cell_start = False
-            self._line.append(" | ")
+            self._line.append(_CELL_END)
         elif tag in _LINES or tag == "pre":
             self.end_line()
             self._mark = "" if tag == "li" else self._mark
@@ -141,7 +149,7 @@ class _Page:
         if text.strip():
             self._start_line()
             self._at_cell_start = False
-        self._line.append(text)
+        self._line.append(text.replace(_CELL_END, " "))
 
     def _start_line(self) -> None:
         """Part the next text from what came before it, where that is due."""

@@ -16,7 +16,10 @@ from fanfuse_indexing.web_pages import pieces_of_html
 
 _OLE_MARK = b"\xd0\xcf\x11\xe0"
 """An encrypted DOCX is no ZIP archive but an OLE container, as the old .doc is."""
-_DAMAGED = (ExpatError, AttributeError, IndexError, KeyError, TypeError, ValueError, zipfile.BadZipFile, zlib.error)
+_DAMAGED = (
+    *(ExpatError, zipfile.BadZipFile, zlib.error),
+    *(AttributeError, IndexError, KeyError, OSError, RuntimeError, TypeError, ValueError),
+)
 """What Mammoth and the XML parser raise for XML that is broken or is no Word document."""
 
 

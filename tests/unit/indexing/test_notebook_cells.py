@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fanfuse_indexing import Code, Loading
 from fanfuse_indexing.documents import Piece
@@ -142,3 +144,30 @@ def test_odd_facts_are_no_fault():
     assert [(piece.text, piece.metadata) for piece in pieces(odd)] == [
         ("text �\n\nas it is", {"cell_type": "markdown"})
     ]
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(["cells", "worksheets", "cell_type", "source", "input", "level", "metadata", "kernelspec"]),
+            inner | st.sampled_from(["code", "markdown", "heading"]),
+            max_size=5,
+        )
+    ),
+    max_leaves=20,
+)
+
+
+@given(value=_JSON)
+def test_any_json_is_read_or_refused(value: object):
+    data = json.dumps({"cells": value} if isinstance(value, list) else value).encode()
+    refusal = None
+    try:
+        found = read(data, "n").pieces
+    except ExtractionError as refused:
+        found, refusal = (), refused.refusal
+
+    assert all(piece.text.strip() for piece in found)
+    assert refusal is None or refusal.left_out

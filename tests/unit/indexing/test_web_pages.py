@@ -1,6 +1,10 @@
 """HTML: headings part the text, what no reader sees is no text, encodings are as browsers take them."""
 
+import html
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fanfuse_indexing import Code
 from fanfuse_indexing.documents import Piece
@@ -107,3 +111,17 @@ def test_a_guessed_encoding_is_noted_and_bytes_of_none_are_refused():
 
 def test_names_of_codecs_that_are_no_encodings_are_ignored():
     assert [piece.text for piece in read(b"<meta charset=unicode_escape><p>a\\u0041", "n").pieces] == ["a\\u0041"]
+
+
+_TAGS = st.sampled_from(["p", "h1", "h3", "li", "td", "tr", "div", "b", "pre", "table", "br", "ul", "a", "dt", "nope"])
+_WORDS = st.text(st.characters(exclude_categories=("Cc", "Cs")), max_size=12)
+
+
+@given(parts=st.lists(st.tuples(_TAGS, _WORDS, st.booleans()), max_size=12))
+def test_no_text_is_lost_whatever_the_markup(parts: list[tuple[str, str, bool]]):
+    markup = "".join(f"<{tag}>{html.escape(text)}{f'</{tag}>' if closed else ''}" for tag, text, closed in parts)
+    found = sorted("".join("".join(piece.text.split()) for piece in pieces(markup)))
+
+    for character in "".join("".join(text.split()) for _, text, _ in parts):
+        found.remove(character)
+    assert set(found) <= {"-", "|"}
