@@ -16,6 +16,8 @@ import pytest_asyncio
 from fanfuse_all_in_one.failures import OperatorError, UnknownCorpusError
 from fanfuse_all_in_one.indexing import DEFAULT_EMBEDDER, Wish, index_corpus
 from fanfuse_all_in_one.seeding import seed_corpora
+from fanfuse_all_in_one.unfinished import one_run_at_a_time
+from fanfuse_backend_workers.generations import CorpusName
 from fanfuse_contracts.answer import Answer
 from fanfuse_contracts.chunks import Chunk
 from fanfuse_contracts.enums import Kind, LaneOutcome, Status
@@ -232,6 +234,36 @@ async def test_a_server_that_is_away_is_told_of_before_any_work(flow: Flow, qdra
         qdrant.fault = None
     assert read == []
     assert (await ask(flow, "docs")).status is Status.COMPLETE
+
+
+async def test_one_command_at_a_time_changes_a_corpus_on_servers(flow: Flow) -> None:
+    """The second would remove what the first has not switched to yet."""
+    await flow.index(TENANT, "busy", library(), FIELDS)
+    refused: list[str] = []
+
+    async def during() -> None:
+        for other in (flow.index(TENANT, "busy", library(), FIELDS), flow.delete(TENANT, "busy", ["csv"])):
+            with pytest.raises(OperatorError, match="another command changes acme/busy") as told:
+                await other
+            refused.append(str(told.value))
+        with pytest.raises(OperatorError, match="another command changes acme/busy"):
+            await flow.delete(TENANT, "busy", None)
+
+    with one_run_at_a_time(flow.data_dir, CorpusName(TENANT, "busy")):
+        await during()
+    assert len(refused) == 2
+    assert (await ask(flow, "busy")).status is Status.COMPLETE
+    await flow.index(TENANT, "busy", library(), FIELDS)
+    assert {len(found) for found in (await held(flow, "busy")).values()} == {1}
+
+
+async def test_the_last_chunk_can_be_deleted(flow: Flow) -> None:
+    await flow.index(TENANT, "last", library(only=("csv",)), FIELDS)
+    assert (await flow.delete(TENANT, "last", ["csv"])).left == 0
+
+    answer = await ask(flow, "last")
+    assert (answer.hits, answer.status) == ((), Status.COMPLETE), answer.coverage
+    assert {len(found) for found in (await held(flow, "last")).values()} == {1}
 
 
 async def test_workers_without_the_texts_get_them_from_a_server(

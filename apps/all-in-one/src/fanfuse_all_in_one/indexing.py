@@ -16,7 +16,7 @@ from typing import Final
 
 from fanfuse_all_in_one.failures import NothingToIndexError, OperatorError
 from fanfuse_all_in_one.operating import Operator
-from fanfuse_all_in_one.publishing import check_servers, servers_of, write_to_servers
+from fanfuse_all_in_one.publishing import alone_on, check_servers, servers_of, write_to_servers
 from fanfuse_all_in_one.switching import switch_to
 from fanfuse_backend_workers.adapters.embedded import index_builder
 from fanfuse_backend_workers.adapters.embedders import build_embedder
@@ -116,10 +116,11 @@ async def _index(
     servers = servers_of(operator, wanted)
     await check_servers(servers)
     embedded = _embedded_kinds(operator, wanted)
-    built = await in_thread(lambda stop: _build(data_dir, wanted, chunks, embedded, _stoppable(progress, stop)))
-    card = wanted.model_copy(update={"fields": fields(), **_pointer(built)})
-    card = await write_to_servers(servers, data_dir, card, progress)
-    return Indexed(card, built.blank, await switch_to(operator, data_dir, card, before))
+    with alone_on(servers, data_dir, CorpusName(wanted.tenant, wanted.corpus)):
+        built = await in_thread(lambda stop: _build(data_dir, wanted, chunks, embedded, _stoppable(progress, stop)))
+        card = wanted.model_copy(update={"fields": fields(), **_pointer(built)})
+        card = await write_to_servers(servers, data_dir, card, progress)
+        return Indexed(card, built.blank, await switch_to(operator, data_dir, card, before))
 
 
 def _embedded_kinds(operator: Operator, card: CorpusCard) -> tuple[Kind, ...]:

@@ -6,7 +6,8 @@ is searched is not touched: the registry says that. An interrupted run is gone o
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -51,6 +52,17 @@ def servers_of(operator: Operator, *cards: CorpusCard | None) -> tuple[Server, .
     return tuple({server.key: server for server in found}.values())
 
 
+@contextmanager
+def alone_on(servers: Collection[Server], data_dir: Path, name: CorpusName) -> Iterator[None]:
+    """No other command of this data directory changes the corpus on servers meanwhile: it would remove what this one
+    has not switched to yet. Raises `OperatorError`."""
+    if not servers:
+        yield
+        return
+    with one_run_at_a_time(data_dir, name):
+        yield
+
+
 async def check_servers(servers: Collection[Server]) -> None:
     """Raise `OperatorError` where one can't be used now: better before any work than after it."""
     problems = await asyncio.gather(*(unhealthy(server, _HEALTH_WITHIN_S) for server in servers))
@@ -64,20 +76,21 @@ async def write_to_servers(
 ) -> CorpusCard:
     """Write the card's generation, which the data directory holds, to servers; the card with the id it got there.
 
-    Raises `OperatorError`, which says how far it came; the data directory holds no such generation then.
+    Raises `OperatorError`, which says how far it came; the data directory holds no such generation then. To be called
+    inside of `alone_on`.
     """
     if not servers:
         return card
     name = CorpusName(card.tenant, card.corpus)
-    with one_run_at_a_time(data_dir, name) as folder:
-        run = await asyncio.to_thread(_take_up, folder, data_dir, card)
-        try:
-            for server in servers:
-                run = await _write(server, folder, data_dir, card, run, progress)
-        except BaseException:
-            await asyncio.shield(asyncio.to_thread(remove_generation, data_dir, name, run.generation))
-            raise
-        remove_unfinished(folder)
+    folder = data_dir.joinpath(*name)
+    run = await asyncio.to_thread(_take_up, folder, data_dir, card)
+    try:
+        for server in servers:
+            run = await _write(server, folder, data_dir, card, run, progress)
+    except BaseException:
+        await asyncio.shield(asyncio.to_thread(remove_generation, data_dir, name, run.generation))
+        raise
+    remove_unfinished(folder)
     return card.model_copy(update={"generation": run.generation})
 
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from fanfuse_all_in_one.failures import ConflictError, NotAppliedError
 from fanfuse_all_in_one.operating import Operator
-from fanfuse_all_in_one.publishing import check_servers, point_servers, remove_from_servers, servers_of
+from fanfuse_all_in_one.publishing import alone_on, check_servers, point_servers, remove_from_servers, servers_of
 from fanfuse_backend_workers.generations import CorpusName, GenerationError, remove_unused
 from fanfuse_backend_workers.ports import SearchError
 from fanfuse_backend_workers.servers import IndexKey
@@ -43,15 +43,17 @@ async def take_out(operator: Operator, data_dir: Path, card: CorpusCard, before:
     """
     name, servers = CorpusName(card.tenant, card.corpus), servers_of(operator, card)
     await check_servers(servers)
-    revision = await operator.delete_card(card.tenant, card.corpus, before.revision)
-    await wait_applied(operator, revision)
-    return _all(_clean(data_dir, name, None), await remove_from_servers(servers, name))
+    with alone_on(servers, data_dir, name):
+        revision = await operator.delete_card(card.tenant, card.corpus, before.revision)
+        await wait_applied(operator, revision)
+        return _all(_clean(data_dir, name, None), await remove_from_servers(servers, name))
 
 
 async def settle(operator: Operator, data_dir: Path, card: CorpusCard, registered: Registered) -> tuple[str, ...]:
     """Finish what an interrupted command began: wait until the registered card is served, then remove old files."""
-    await wait_applied(operator, registered.revision)
-    return await _tidy(operator, data_dir, card, None)
+    with alone_on(servers_of(operator, card), data_dir, CorpusName(card.tenant, card.corpus)):
+        await wait_applied(operator, registered.revision)
+        return await _tidy(operator, data_dir, card, None)
 
 
 async def _tidy(operator: Operator, data_dir: Path, card: CorpusCard, before: CorpusCard | None) -> tuple[str, ...]:

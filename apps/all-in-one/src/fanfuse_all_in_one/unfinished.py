@@ -34,16 +34,16 @@ class Unfinished(Written):
 
 
 @contextmanager
-def one_run_at_a_time(data_dir: Path, name: CorpusName) -> Iterator[Path]:
-    """The corpus's folder, while no other command writes this corpus to servers; the lock dies with its process."""
+def one_run_at_a_time(data_dir: Path, name: CorpusName) -> Iterator[None]:
+    """No other command changes this corpus on servers meanwhile; the lock dies with its process."""
     folder = data_dir.joinpath(*name)
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / _LOCK).open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise OperatorError(f"another run writes {'/'.join(name)} to its servers: wait for it to end") from error
-        yield folder
+            raise OperatorError(f"another command changes {'/'.join(name)}: wait for it to end") from error
+        yield
 
 
 def read_unfinished(folder: Path) -> Unfinished | None:
