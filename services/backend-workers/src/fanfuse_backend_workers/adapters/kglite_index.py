@@ -6,7 +6,7 @@ Edges are ranked per entity while indexing, so that a search can bound the fan-o
 
 import asyncio
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -19,6 +19,7 @@ from fanfuse_backend_workers.adapters.index_manifest import IndexManifest, read_
 from fanfuse_backend_workers.adapters.kglite_graph import KgliteGraphEngine
 from fanfuse_backend_workers.domain.analysis_names import last_name
 from fanfuse_backend_workers.domain.graph_names import Relation, graph_names
+from fanfuse_backend_workers.domain.graph_ranks import ranked_mentions, ranked_relations
 from fanfuse_backend_workers.domain.graph_words import roots_of
 from fanfuse_backend_workers.ports import SearchEngine
 from fanfuse_contracts.chunks import Chunk
@@ -103,8 +104,8 @@ class _GraphWriter:
     def _mention_rows(self) -> Iterator[Row]:
         """Chunks that bear the entity's name come first."""
         for key, chunks in self._mentions.items():
-            for rank, (other, chunk_id) in enumerate(sorted(chunks), start=1):
-                yield {"key": key, "chunk_id": chunk_id, "rank": rank, "about": not other}
+            for rank, about, chunk_id in ranked_mentions(chunks):
+                yield {"key": key, "chunk_id": chunk_id, "rank": rank, "about": about}
 
     def _write(self, statement: str, rows: Iterator[Row]) -> None:
         while batch := list(islice(rows, _BATCH)):
@@ -116,29 +117,3 @@ class _GraphWriter:
 
     def save(self, path: Path) -> None:
         self._graph.save(str(path))
-
-
-def ranked_relations(relations: Iterable[Relation]) -> Iterator[Row]:
-    """Relations with their rank at either end: the first of every name, then the second of every name, and so on.
-
-    Of one name those to neighbours with few relations come first. So no frequent relation keeps a rare one out.
-    """
-    rows: list[Row] = [
-        {"subject": subject, "name": name, "object": target} for subject, name, target in sorted(relations)
-    ]
-    degrees = Counter(row[end] for row in rows for end in ("subject", "object"))
-    _rank(rows, "subject", "object", degrees)
-    _rank(rows, "object", "subject", degrees)
-    yield from rows
-
-
-def _rank(rows: list[Row], near: str, far: str, degrees: Mapping[str, int]) -> None:
-    alike: Counter[tuple[str, str]] = Counter()
-    places: list[tuple[int, int, str, str, Row]] = []
-    for row in sorted(rows, key=lambda row: (degrees[row[far]], row[far], row["name"])):
-        alike[row[near], row["name"]] += 1
-        places.append((alike[row[near], row["name"]], degrees[row[far]], row[far], row["name"], row))
-    given: Counter[str] = Counter()
-    for *_, row in sorted(places, key=lambda place: place[:4]):
-        given[row[near]] += 1
-        row[f"{near}_rank"] = given[row[near]]

@@ -1,0 +1,87 @@
+"""Ranks what a generation holds, once it is complete: degrees of entities, order of their relations and mentions.
+
+In: a generation as written. Out: degrees and ranks on it, equal to those of the embedded engine. What already has its
+rank is left alone, so doing it twice costs one reading.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from typing import Any, Final
+
+from fanfuse_backend_workers.adapters.neo4j_calls import Neo4jCalls
+from fanfuse_backend_workers.adapters.neo4j_statements import Statements
+from fanfuse_backend_workers.domain.graph_ranks import ranked_mentions, ranked_relations
+
+_READ_S: Final = 120.0
+_BATCH: Final = 2_000
+Row = dict[str, Any]
+
+
+async def rank_generation(calls: Neo4jCalls, statements: Statements, owner: Row) -> None:
+    """Delete entities that nobody mentions, then write degrees and ranks."""
+    entity, chunk = statements.entity, statements.chunk
+    mentions = await calls.read(
+        f"MATCH (c:{chunk} {{scope: $scope}})-[m:MENTIONS]->(e:{entity} {{scope: $scope}})"
+        " RETURN e.name AS name, c.chunk_id AS chunk_id, m.about AS about, m.rank AS rank", owner, _READ_S
+    )  # fmt: skip
+    relations = await calls.read(
+        f"MATCH (s:{entity} {{scope: $scope}})-[r:RELATED]->(o:{entity} {{scope: $scope}})"
+        " RETURN s.name AS subject, r.name AS name, o.name AS object, r.subject_rank AS subject_rank,"
+        " r.object_rank AS object_rank", owner, _READ_S
+    )  # fmt: skip
+    entities = await calls.read(
+        f"MATCH (e:{entity} {{scope: $scope}}) RETURN e.name AS name, e.mentions AS mentions,"
+        " e.outgoing AS outgoing, e.incoming AS incoming", owner, _READ_S
+    )  # fmt: skip
+    mentioned = Counter(row["name"] for row in mentions)
+    orphans = [{"name": row["name"]} for row in entities if row["name"] not in mentioned]
+    matched = f"UNWIND $rows AS row MATCH (e:{entity} {{key: $scope + row.name}})"
+    await _write(calls, f"{matched} DETACH DELETE e", owner, orphans)
+    await _write(calls, f"{matched} SET e.mentions = row.mentions, e.outgoing = row.outgoing, e.incoming = row.incoming",
+                 owner, _degrees(entities, mentioned, relations))  # fmt: skip
+    await _write(calls, f"UNWIND $rows AS row MATCH (s:{entity} {{key: $scope + row.subject}})"
+                 f"-[r:RELATED {{name: row.name}}]->(o:{entity} {{key: $scope + row.object}})"
+                 " SET r.subject_rank = row.subject_rank, r.object_rank = row.object_rank",
+                 owner, _relation_ranks(relations))  # fmt: skip
+    await _write(calls, f"UNWIND $rows AS row MATCH (c:{chunk} {{key: $scope + row.chunk_id}})"
+                 f"-[m:MENTIONS]->(e:{entity} {{key: $scope + row.name}}) SET m.rank = row.rank",
+                 owner, _mention_ranks(mentions))  # fmt: skip
+
+
+def _degrees(entities: Sequence[Any], mentioned: Counter[str], relations: Sequence[Any]) -> list[Row]:
+    outgoing = Counter(row["subject"] for row in relations)
+    incoming = Counter(row["object"] for row in relations)
+    found = []
+    for row in entities:
+        name = row["name"]
+        degrees = {"mentions": mentioned[name], "outgoing": outgoing[name], "incoming": incoming[name]}
+        if mentioned[name] and any(row[column] != degree for column, degree in degrees.items()):
+            found.append({"name": name, **degrees})
+    return found
+
+
+def _relation_ranks(relations: Sequence[Any]) -> list[Row]:
+    had = {(row["subject"], row["name"], row["object"]): (row["subject_rank"], row["object_rank"]) for row in relations}
+    return [
+        row
+        for row in ranked_relations(had)
+        if had[row["subject"], row["name"], row["object"]] != (row["subject_rank"], row["object_rank"])
+    ]
+
+
+def _mention_ranks(mentions: Sequence[Any]) -> list[Row]:
+    had = {(row["name"], row["chunk_id"]): row["rank"] for row in mentions}
+    by_name: dict[str, list[tuple[bool, str]]] = defaultdict(list)
+    for row in mentions:
+        by_name[row["name"]].append((not row["about"], row["chunk_id"]))
+    return [
+        {"name": name, "chunk_id": chunk_id, "rank": rank}
+        for name, chunks in by_name.items()
+        for rank, _, chunk_id in ranked_mentions(chunks)
+        if had[name, chunk_id] != rank
+    ]
+
+
+async def _write(calls: Neo4jCalls, statement: str, owner: Row, rows: Sequence[Row]) -> None:
+    for start in range(0, len(rows), _BATCH):
+        await calls.run(statement, {**owner, "rows": rows[start : start + _BATCH]}, _READ_S)

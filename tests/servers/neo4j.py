@@ -1,0 +1,105 @@
+"""Real Neo4j community servers as child processes: one per release and session, or one that a test may kill.
+
+In: a release. Out: how it is reached. `NEO4J_URI` (with `NEO4J_USERNAME` and `NEO4J_PASSWORD`) names a server to use
+instead. Each listens on a free port of this machine, keeps its data in a temporary folder and ends with its parent.
+"""
+
+import atexit
+import os
+import shutil
+import subprocess
+import tempfile
+import threading
+import time
+from functools import cache
+from pathlib import Path
+from typing import Final, Self
+
+import pytest
+from pydantic import SecretStr
+
+from fanfuse_backend_workers.servers import ServerSettings
+from fanfuse_runtime.children import ended_with_parent
+from tests.servers.neo4j_release import Neo4jRelease, class_path, java_for
+from tests.servers.opensearch import free_port
+from tests.servers.opensearch_release import MissingServerError
+
+NEO4J_5: Final = Neo4jRelease("5.26.16", 17)
+PASSWORD: Final = "only-for-tests"
+_LAUNCHER: Final = Path(__file__).with_name("Neo4jLauncher.java")
+_START_WITHIN_S: Final = 180.0
+_OPTIONS: Final = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+
+
+class Neo4jServer:
+    """One server, in a folder that goes with it."""
+
+    def __init__(self, release: Neo4jRelease) -> None:
+        self._release = release
+        self._folder = Path(tempfile.mkdtemp(prefix="fanfuse-neo4j-"))
+        self._process: subprocess.Popen[str] | None = None
+        self._port = free_port()
+        self.settings = ServerSettings(
+            url=f"bolt://127.0.0.1:{self._port}", username="neo4j", password=SecretStr(PASSWORD)
+        )
+
+    def start(self) -> Self:
+        """Start it and wait until it is ready. A second start after a kill keeps port and data."""
+        command = [java_for(self._release), *_OPTIONS, *self._release.options, "-cp", class_path(self._release)]
+        arguments = [_LAUNCHER, self._folder / "data", str(self._port), PASSWORD]
+        with (self._folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [*command, *arguments], stdout=subprocess.PIPE, stderr=log, text=True, preexec_fn=ended_with_parent()
+            )
+        self._await_ready(self._process)
+        return self
+
+    def kill(self) -> None:
+        """End it at once (SIGKILL): connections are cut, what was committed is kept."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+    def close(self) -> None:
+        """End it and remove its files."""
+        self.kill()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _await_ready(self, process: subprocess.Popen[str]) -> None:
+        ready = threading.Event()
+        threading.Thread(target=_read, args=(process, ready), daemon=True).start()
+        deadline = time.monotonic() + _START_WITHIN_S
+        while not ready.wait(0.1):
+            if process.poll() is not None or time.monotonic() > deadline:
+                said = (self._folder / "log").read_text()[-1_000:]
+                raise RuntimeError(f"Neo4j {self._release.version} did not start: {said}")
+
+
+@cache
+def neo4j_settings(release: Neo4jRelease) -> ServerSettings:
+    """How a running server is reached; skips the test where there is none and none can be started."""
+    if uri := os.environ.get("NEO4J_URI"):
+        password = os.environ.get("NEO4J_PASSWORD")
+        return ServerSettings(
+            url=uri,
+            username=os.environ.get("NEO4J_USERNAME", "neo4j"),
+            password=None if password is None else SecretStr(password),
+        )
+    server = own_neo4j(release)
+    atexit.register(server.close)
+    return server.settings
+
+
+def own_neo4j(release: Neo4jRelease) -> Neo4jServer:
+    """A started server that this test alone may kill; skips where none can be started."""
+    try:
+        return Neo4jServer(release).start()
+    except MissingServerError as error:
+        pytest.skip(str(error))
+
+
+def _read(process: subprocess.Popen[str], ready: threading.Event) -> None:
+    assert process.stdout is not None
+    for line in process.stdout:
+        if line.strip() == "ready":
+            ready.set()
