@@ -54,14 +54,15 @@ def _lane(lane: LaneReport, answer: Answer, fuser: Hop | None, sent_ms: float) -
         note = why or "no reply"
         return Bar(row="lane", name=name, from_ms=sent_ms, to_ms=end, exact=False, outcome=failure, note=note)
     replied_ms = fuser.at_ms - fuser.took_ms + lane.waited_ms
-    worked_ms = lane.elapsed_ms or 0.0
-    if lane.waited_ms > 0:
-        start = max(sent_ms, replied_ms - worked_ms) if lane.elapsed_ms is not None else sent_ms
-        start = min(start, replied_ms)
-        return Bar(row="lane", name=name, from_ms=start, to_ms=replied_ms, outcome=failure, note=why)
-    # The reply was stored before the fuser took the plan: only the end of its time is bounded.
-    start = max(0.0, min(sent_ms, replied_ms - worked_ms))
-    note = why or "the reply was there before the fuser took the plan"
+    exact = lane.waited_ms > 0
+    # A reply that was stored before the fuser took the plan came at some moment between the commands and the plan.
+    began_ms = sent_ms if lane.elapsed_ms is None or not exact else replied_ms - lane.elapsed_ms
     return Bar(
-        row="lane", name=name, from_ms=start, to_ms=max(start, replied_ms), exact=False, outcome=failure, note=note
+        row="lane",
+        name=name,
+        from_ms=min(max(sent_ms, began_ms), replied_ms),
+        to_ms=replied_ms,
+        exact=exact,
+        outcome=failure,
+        note=why if exact or why else "the reply was there before the fuser took the plan",
     )
