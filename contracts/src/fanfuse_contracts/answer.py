@@ -6,6 +6,7 @@ from pydantic import Field
 
 from fanfuse_contracts.base import Event, FiniteFloat, Model, Nanoseconds
 from fanfuse_contracts.enums import FailureKind, FallbackReason, Kind, LaneOutcome, Shape, Status
+from fanfuse_contracts.fusion import FusionApplied
 from fanfuse_contracts.plan import Clarification, CorpusRoutingDecision, Rejection, RoutingDecision, Unconfirmed
 from fanfuse_contracts.query import Hop
 from fanfuse_contracts.retrieval import ChunkId
@@ -13,7 +14,9 @@ from fanfuse_contracts.tokens import Token
 
 
 class Contribution(Model):
-    """What one lane added to a hit: `value == weight / (k + rank)`."""
+    """What one lane added to a hit. `value` by the answer's policy: `rrf` weight / (k + rank), `rrf_rank`
+    1 / (k + rank / weight), `minmax` weight × (1 + (n - 1) × x) / n over the lane's n hits, where x is 1 for its
+    highest score and 0 for its lowest."""
 
     lane: Token
     kind: Kind
@@ -21,6 +24,15 @@ class Contribution(Model):
     rank: Annotated[int, Field(ge=1)]
     weight: FiniteFloat
     value: FiniteFloat
+    score: FiniteFloat | None = None
+    """The engine's own, comparable within this lane only."""
+
+
+class Copy(Model):
+    """Another chunk of the same tenant with the same content."""
+
+    corpus: Token
+    chunk_id: ChunkId
 
 
 class AnswerHit(Model):
@@ -36,6 +48,10 @@ class AnswerHit(Model):
     source: str = ""
     content_hash: str = ""
     contributions: tuple[Contribution, ...]
+    also_in: tuple[Copy, ...] = ()
+    """The same content in other searched corpora, best first. They add nothing to the score."""
+    reserved_by: Token | None = None
+    """The lane whose reserved seat lifted this hit over others with a higher score."""
 
 
 class LaneReport(Model):
@@ -83,6 +99,8 @@ class Answer(Event):
     status: Status
     hits: tuple[AnswerHit, ...] = ()
     coverage: Coverage
+    fusion: FusionApplied | None = None
+    """How the hits were ordered. None where nothing was fused."""
     bm25_fallback: bool = False
     """True iff for some selected corpus only keyword lanes answered and another lane was lost for a backend's fault."""
     bm25_fallback_corpora: tuple[Token, ...] = ()
@@ -97,7 +115,7 @@ class Answer(Event):
     unconfirmed: tuple[Unconfirmed, ...] = ()
     """Sources that belong to the answer and are missing from it, or stale. Nothing of another kind stands in."""
     total: int = 0
-    """Distinct chunks in the fused window, before offset and top_k."""
+    """Distinct hits in the fused window, before offset and top_k."""
     missing_texts: tuple[ChunkId, ...] = ()
     gone: int = 0
     """Hits dropped because their chunk was deleted while the query ran."""

@@ -14,6 +14,7 @@ from fanfuse_contracts.classification import Effect
 from fanfuse_contracts.corpus import CorpusCard
 from fanfuse_contracts.enums import Strategy
 from fanfuse_contracts.faults import Fault, Loc, refuse, repeated
+from fanfuse_contracts.fusion import FusionConfig
 from fanfuse_contracts.registration import CorpusConfig
 from fanfuse_contracts.security import SecurityConfig
 from fanfuse_contracts.tokens import Token
@@ -106,6 +107,8 @@ class RetrievalConfig(Written):
 
     routing: RoutingConfig = RoutingConfig()
     """Which corpora and backends a query goes to."""
+    fusion: FusionConfig = FusionConfig()
+    """How their ranked lists become one."""
 
 
 class Store(StrEnum):

@@ -19,7 +19,10 @@ from fanfuse_backend_workers.adapters.engines import settings_of
 from fanfuse_cli.corpora import corpus_table
 from fanfuse_contracts.config import FanfuseConfig
 from fanfuse_contracts.enums import Kind
+from fanfuse_contracts.plan import Lane
 from fanfuse_contracts.query import SubmittedQuery
+from fanfuse_contracts.retrieval import LaneHit
+from fanfuse_fuser.domain.fusion import RankedList, fuse
 from fanfuse_runtime.bus import Bus
 from fanfuse_runtime.configuration.checks import check
 from fanfuse_runtime.configuration.findings import KeyPath
@@ -89,6 +92,32 @@ def checked(config: FanfuseConfig, _case: "Case") -> object:
 def reached(config: FanfuseConfig, _case: "Case") -> object:
     servers = [(f"{kind.value}.{name}", stated) for kind, name, stated in config.backends.servers()]
     return [(where, stated.engine, settings_of(where, stated)) for where, stated in servers]
+
+
+def ordered(config: FanfuseConfig, _case: "Case") -> object:
+    """Copies, a heavy list of twelve and a light lane, fused and told."""
+    lanes = [(f"c{number:02}", 30.0 - number**2 / 9, 3.0) for number in range(12)], [("x", 9.0, 0.1), ("y", 8.0, 0.1)]
+    lists = [
+        RankedList(
+            Lane(
+                name=name,
+                corpus=name,
+                kind=Kind.KEYWORD,
+                backend="main",
+                pool="main",
+                weight=found[0][2],
+                window=100,
+                filter_digest="",
+            ),
+            [
+                LaneHit(chunk_id=key, rank=rank, score=score, content_hash="h" if key in {"c03", "y"} else key)
+                for rank, (key, score, _) in enumerate(found, 1)
+            ],
+        )
+        for name, found in zip(("heavy", "light"), lanes, strict=True)
+    ]
+    fused = fuse(lists, config.retrieval.fusion)
+    return [(row.chunk_id, row.score, row.reserved_by, len(row.copies)) for row in fused]
 
 
 @dataclass(frozen=True)
@@ -193,6 +222,10 @@ EFFECTS: dict[str, Case] = {
     "retrieval.routing.score_threshold": Case(0.5),
     "retrieval.routing.learned_temperature": Case(5.0),
     "retrieval.routing.unconstrained_corpus": Case("policies"),
+    "retrieval.fusion.policy": Case("rrf", look=ordered),
+    "retrieval.fusion.k": Case(20, world={("retrieval", "fusion", "policy"): "rrf"}, look=ordered),
+    "retrieval.fusion.reserved_seats": Case(0, look=ordered),
+    "retrieval.fusion.collapse": Case(False, look=ordered),
     "corpora[].id": Case("rules", world={(*ROUTING, "rules"): []}),
     "corpora[].tenant_id": Case("u"),
     "corpora[].display_name": Case("Policies", look=listed),

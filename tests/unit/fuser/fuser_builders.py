@@ -47,8 +47,16 @@ def shared_lane(kind: str, *corpora: str, weight: float = 1.0) -> Lane:
 
 
 def of_corpora(found: Sequence[LaneHit], *corpora: str) -> tuple[LaneHit, ...]:
-    """The hits of a shared search: each with its corpus."""
-    return tuple(hit.model_copy(update={"corpus": corpus}) for hit, corpus in zip(found, corpora, strict=True))
+    """The hits of a shared search: each with its corpus, and the content that it has there."""
+    return tuple(
+        contents_of(corpus, hit)[0].model_copy(update={"corpus": corpus})
+        for hit, corpus in zip(found, corpora, strict=True)
+    )
+
+
+def contents_of(corpus: str, *found: LaneHit) -> tuple[LaneHit, ...]:
+    """Hits whose content is this corpus's own."""
+    return tuple(hit.model_copy(update={"content_hash": f"{hit.content_hash}-{corpus}"}) for hit in found)
 
 
 def hits(*chunk_ids: str, start: int = 1) -> tuple[LaneHit, ...]:

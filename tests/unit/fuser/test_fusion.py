@@ -1,4 +1,4 @@
-"""Goldens, the total order, and equality with the exact-fraction reference."""
+"""Reciprocal ranks: goldens, the total order, and equality with the exact-fraction reference."""
 
 import math
 import random
@@ -9,13 +9,21 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from fanfuse_contracts.config import FanfuseConfig
+from fanfuse_contracts.fusion import FusionConfig, FusionPolicy
 from fanfuse_contracts.plan import Lane
 from fanfuse_contracts.retrieval import LaneReply
-from fanfuse_fuser.domain.fusion import RankedList, fuse
+from fanfuse_fuser.domain import fusion
+from fanfuse_fuser.domain.fusion import RankedList
+from fanfuse_fuser.domain.policies import Rrf, RrfRank
 from tests.reference import rrf
 from tests.unit.fuser.fuser_builders import hits, lane, reply
 
 KINDS = ("vector", "keyword", "graph")
+RRF = FusionConfig(policy=FusionPolicy.RRF, reserved_seats=0, collapse=False)
+
+
+def fuse(lists):
+    return fusion.fuse(lists, RRF)
 
 
 def table(fused):
@@ -71,17 +79,40 @@ def test_a_weight_that_cannot_rank_is_refused_by_name(weight):
         Lane.model_validate(lane("vector").model_dump() | {"weight": weight})
 
 
+@pytest.mark.parametrize("policy", [Rrf, RrfRank])
 @pytest.mark.parametrize("k", [0, -1, -61, "60", 1.5, math.nan, True, None])
-def test_k_is_an_integer_above_zero(k):
+def test_k_is_an_integer_above_zero(policy, k):
     """FUS-06."""
     with pytest.raises(ValueError, match="k is"):
-        fuse([RankedList(lane("vector"), hits("a"))], k=k)
+        policy(k)
 
 
-def test_k_cannot_be_configured_into_something_else():
-    """FUS-06: no stage uses another k, and a key that tries is refused with its path."""
-    with pytest.raises(ValidationError, match="rrf_k"):
-        FanfuseConfig.model_validate({"retrieval": {"rrf_k": 2}})
+@pytest.mark.parametrize("k", [0, -1, -61, 1, 2, 8, 1_001, "60", 60.0, 1.5, math.nan, True, None])
+def test_a_k_of_zero_or_tiny_is_refused_by_the_configuration(k):
+    """FUS-06: with the path of the key."""
+    with pytest.raises(ValidationError, match=r"retrieval\.fusion\.k"):
+        FanfuseConfig.model_validate({"retrieval": {"fusion": {"policy": "rrf", "k": k}}})
+
+
+@pytest.mark.parametrize("k", [9, 60, 1_000])
+def test_the_smallest_and_the_largest_k(k):
+    """FUS-06: at the smallest, what two lanes have in their top ten is above what only one has first."""
+    config = FanfuseConfig.model_validate({"retrieval": {"fusion": {"policy": "rrf", "k": k, "reserved_seats": 0}}})
+    both = [f"b{number}" for number in range(8)]
+    lists = [RankedList(lane(kind), hits(kind, *both, "Z")) for kind in ("vector", "keyword")]
+    order = [row.chunk_id for row in fusion.fuse(lists, config.retrieval.fusion)]
+    assert order == [*both, "Z", "vector", "keyword"]
+
+
+def test_one_less_than_the_smallest_k_breaks_that():
+    assert Rrf(8).values(1.0, hits("x", start=10)) == [1 / 18]
+    assert Rrf(8).values(1.0, hits("x"))[0] == 2 / 18, "a tie with what one lane has first"
+
+
+def test_k_under_a_policy_without_it_is_refused():
+    """FUS-06: no key without an effect."""
+    with pytest.raises(ValidationError, match="k has no effect under policy minmax"):
+        FanfuseConfig.model_validate({"retrieval": {"fusion": {"k": 60}}})
 
 
 def test_what_two_lanes_agree_on_beats_the_top_of_one():

@@ -14,6 +14,7 @@ from tests.unit.fuser.fuser_builders import (
     MemoryPools,
     MemoryReplies,
     MemoryTexts,
+    contents_of,
     failed,
     hits,
     lane,
@@ -238,7 +239,7 @@ async def test_pages_and_texts_of_a_run():
 
 async def test_deleted_and_missing_texts():
     lanes = (lane("vector", "legal"), lane("vector", "wiki"), lane("vector", "hr"))
-    stored = [reply(one, hits("a", "b")) for one in lanes]
+    stored = [reply(one, contents_of(one.corpus, *hits("a", "b"))) for one in lanes]
     scene = Scene(stored, lanes, texts=MemoryTexts(gone=["a"], silent=["wiki"]), top_k=4)
     answer = await scene.answer()
     assert [(hit.corpus, hit.chunk_id, hit.text) for hit in answer.hits] == [

@@ -8,7 +8,7 @@ from fanfuse_fuser.domain.assembly import Joined, assemble
 from fanfuse_fuser.domain.fusion import RankedList, fuse
 from fanfuse_fuser.domain.join import LaneResult
 from fanfuse_fuser.domain.page import NO_TEXTS, SPARES, Texts, fit, page_of, wanted_texts
-from tests.unit.fuser.fuser_builders import hits, lane, planned, reply
+from tests.unit.fuser.fuser_builders import contents_of, hits, lane, planned, reply
 
 VECTOR, KEYWORD = lane("vector"), lane("keyword")
 SIXTY = [f"c{number:02}" for number in range(60)]
@@ -69,7 +69,7 @@ def test_texts_that_did_not_come_are_named_and_their_hits_stay():
 
 def test_each_corpus_has_its_own_text():
     """FUS-11."""
-    rows = fuse([RankedList(lane("vector", corpus), hits("doc-1#0")) for corpus in ("legal", "support")])
+    rows = fuse([RankedList(lane("vector", one), contents_of(one, *hits("doc-1#0"))) for one in ("legal", "support")])
     known = {(corpus, "doc-1#0"): ChunkText(chunk_id="doc-1#0", text=corpus) for corpus in ("legal", "support")}
     page = page_of(rows, 0, 10, Texts(known, set()))
     assert [(hit.corpus, hit.text) for hit in page.hits] == [("legal", "legal"), ("support", "support")]

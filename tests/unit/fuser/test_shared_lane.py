@@ -8,6 +8,7 @@ import pytest
 from fanfuse_contracts.corpus import ALL_CORPORA
 from fanfuse_contracts.enums import FailureKind, FallbackReason, Kind, LaneOutcome, Status
 from fanfuse_contracts.filters import digest
+from fanfuse_contracts.fusion import FusionConfig, FusionPolicy
 from fanfuse_contracts.plan import SkippedLane
 from fanfuse_contracts.retrieval import LaneHit
 from fanfuse_fuser.domain.fusion import RankedList, fuse
@@ -29,6 +30,7 @@ from tests.unit.fuser.fuser_builders import (
     shared_lane,
 )
 
+RRF = FusionConfig(policy=FusionPolicy.RRF)
 VECTOR = shared_lane("vector", "docs", "wiki", weight=1.5)
 KEYWORDS = (lane("keyword", "docs"), lane("keyword", "wiki"))
 FOUND = of_corpora(hits("a", "b", "a"), "wiki", "docs", "docs")
@@ -38,7 +40,7 @@ async def answer_of(*replies, lanes=(VECTOR, *KEYWORDS), skipped=(), gone=(), **
     pools = MemoryPools()
     pools.gone = set(gone)
     texts = MemoryTexts()
-    world = World(MemoryReplies([raw(one) for one in replies]), texts, pools, LoopClock())
+    world = World(MemoryReplies([raw(one) for one in replies]), texts, pools, LoopClock(), RRF)
     return (await PlanRun(planned(lanes, skipped, **query), world).run()).answer, texts
 
 
@@ -65,9 +67,11 @@ def test_a_shared_list_is_worth_what_its_parts_are_worth_with_the_same_ranks():
     chance = random.Random(5)
     corpora = ("docs", "hr", "wiki")
     found = of_corpora(hits(*(f"c{n % 7}" for n in range(20))), *(chance.choice(corpora) for _ in range(20)))
-    shared = fuse([RankedList(shared_lane("vector", *corpora), found), RankedList(lane("keyword", "hr"), hits("c1"))])
+    shared = fuse(
+        [RankedList(shared_lane("vector", *corpora), found), RankedList(lane("keyword", "hr"), hits("c1"))], RRF
+    )
     apart = [RankedList(lane("vector", one), [hit for hit in found if hit.corpus == one]) for one in corpora]
-    separate = fuse([*apart, RankedList(lane("keyword", "hr"), hits("c1"))])
+    separate = fuse([*apart, RankedList(lane("keyword", "hr"), hits("c1"))], RRF)
     assert {(row.corpus, row.chunk_id): row.score for row in shared} == {
         (row.corpus, row.chunk_id): row.score for row in separate
     }

@@ -11,15 +11,17 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from fanfuse_contracts.answer import Answer
+from fanfuse_contracts.fusion import FusionApplied, FusionConfig
 from fanfuse_contracts.plan import QueryPlanned
 from fanfuse_contracts.retrieval import ChunksReply, ChunkText, LaneReply
 from fanfuse_fuser.domain import budget
 from fanfuse_fuser.domain.assembly import EMPTY_PAGE, Joined, assemble, lanes_to_report
 from fanfuse_fuser.domain.confirmation import is_confirmed
 from fanfuse_fuser.domain.coverage import ranked_lists
-from fanfuse_fuser.domain.fusion import FusedList, fuse
+from fanfuse_fuser.domain.fusion import DEFAULT, FusedList, fuse
 from fanfuse_fuser.domain.join import REFUSALS, Join, LaneResult, Verdict
-from fanfuse_fuser.domain.page import NO_TEXTS, Identity, Page, Texts, page_of, wanted_texts
+from fanfuse_fuser.domain.page import NO_TEXTS, Page, Texts, page_of, wanted_texts
+from fanfuse_fuser.domain.rows import Identity
 from fanfuse_fuser.ports import Clock, Pools, RawReply, Replies, TextSource
 
 REREAD_AFTER_S = 0.05
@@ -29,12 +31,13 @@ LOOK_AT_POOLS_EVERY_S = 0.25
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """The ports a join works with."""
+    """The ports a join works with, and how it fuses."""
 
     replies: Replies
     texts: TextSource
     pools: Pools
     clock: Clock
+    fusion: FusionConfig = DEFAULT
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,18 +75,20 @@ class PlanRun:
             await self._collect()
             self._join.close()
             waited_ms = self._elapsed_ms() - self._arrived_ms
-            page, total = EMPTY_PAGE, 0
+            page, total, applied = EMPTY_PAGE, 0, None
             if not self._join.cancelled() and is_confirmed(planned, self._join.results()):
-                fused = fuse(ranked_lists(self._join.results()))
+                lists, config = ranked_lists(self._join.results()), self._world.fusion
+                fused = fuse(lists, config)
                 page, total = await self._page(fused), len(fused)
-            return self._outcome(page, total, waited_ms)
+                applied = FusionApplied.of(config) if lists else None
+            return self._outcome(page, total, applied, waited_ms)
 
-    def _outcome(self, page: Page, total: int, waited_ms: float) -> Outcome:
+    def _outcome(self, page: Page, total: int, applied: FusionApplied | None, waited_ms: float) -> Outcome:
         # Results are read last, so that replies heard during the text fetch count as late.
         join = self._join
-        joined = Joined(join.results(), total, join.rejected, join.cancelled())
         if join.cancelled():
-            page = EMPTY_PAGE
+            page, applied = EMPTY_PAGE, None
+        joined = Joined(join.results(), total, join.rejected, join.cancelled(), applied)
         answer = assemble(self._planned, joined, page, arrived_ms=self._arrived_ms, elapsed_ms=self._elapsed_ms())
         return Outcome(answer, () if join.cancelled() else lanes_to_report(joined.results, waited_ms))
 

@@ -17,7 +17,8 @@ from fanfuse_runtime.service import Service
 
 def build(context: Context) -> Service:
     """One fuser in one process."""
-    world = World(BusReplies(context.bus), BusTexts(context.bus), context.pools, context.bus)
+    bus_, fusion = context.bus, context.config.retrieval.fusion
+    world = World(BusReplies(bus_), BusTexts(bus_), context.pools, bus_, fusion)
     answers = BusAnswers(context.bus, context.metrics)
     routes = TracedRoutes(context.tracer, context.bus)
     fuser = Fuser(world, answers, BusOutcomes(context.bus), routes, context.metrics)

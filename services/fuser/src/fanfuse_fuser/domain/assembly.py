@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from fanfuse_contracts.answer import Answer, Coverage, LaneReport
 from fanfuse_contracts.enums import LaneOutcome, Stage, Status
+from fanfuse_contracts.fusion import FusionApplied
 from fanfuse_contracts.plan import QueryPlanned, Rejection
 from fanfuse_contracts.query import Hop
 from fanfuse_fuser.domain import confirmation, coverage
@@ -26,9 +27,11 @@ class Joined:
 
     results: tuple[LaneResult, ...]
     total: int
-    """Distinct chunks in the fused window."""
+    """Distinct hits in the fused window."""
     rejected_replies: int = 0
     cancelled: bool = False
+    fusion: FusionApplied | None = None
+    """How the page was ordered."""
 
 
 EMPTY_PAGE = Page((), (), 0)
@@ -50,6 +53,7 @@ def assemble(planned: QueryPlanned, joined: Joined, page: Page, *, arrived_ms: f
             late=sum(report.outcome is LaneOutcome.LATE for report in reports),
             rejected_replies=joined.rejected_replies,
         ),
+        fusion=joined.fusion,
         bm25_fallback=bool(verdict.fell_back.corpora),
         bm25_fallback_corpora=verdict.fell_back.corpora,
         bm25_fallback_reasons=verdict.fell_back.reasons,

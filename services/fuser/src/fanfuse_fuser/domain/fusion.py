@@ -1,29 +1,34 @@
-"""Weighted reciprocal rank fusion: ranked lists in, one totally ordered list with every vote out.
+"""Weighted fusion: ranked lists in, one totally ordered list with every vote out.
 
-Never looks at an engine's own score, never sums over corpora, and does not depend on the order of arrival. Works on
-plain tuples; what is not on the page is never made into an object (900 hits of nine lanes: 0.65 ms).
+What a vote is worth is the policy's; never sums over corpora, and does not depend on the order of arrival. Works on
+plain tuples; what is not on the page is never made into an object.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
 from math import fsum
 from operator import itemgetter
 from typing import NamedTuple, overload
 
-from fanfuse_contracts import limits
 from fanfuse_contracts.answer import Contribution
+from fanfuse_contracts.fusion import FusionConfig
 from fanfuse_contracts.plan import Lane
 from fanfuse_contracts.retrieval import LaneHit
+from fanfuse_fuser.domain.copies import collapse
+from fanfuse_fuser.domain.policies import Policy, build_policy
+from fanfuse_fuser.domain.rows import Cast, Identity, Row, identity_of
+from fanfuse_fuser.domain.seats import seated
 
 
 class RankedList(NamedTuple):
-    """The hits of one lane, in any order: only their ranks count."""
+    """The hits of one lane, in any order: only their ranks and scores count."""
 
     lane: Lane
     hits: Sequence[LaneHit]
 
 
 class Vote(NamedTuple):
-    """What one lane says for a chunk: `value == lane.weight / (k + hit.rank)`."""
+    """What one lane says for a chunk; `value` is the policy's."""
 
     lane: Lane
     hit: LaneHit
@@ -31,7 +36,7 @@ class Vote(NamedTuple):
 
 
 class Fused(NamedTuple):
-    """One chunk of the fused list."""
+    """One hit of the fused list."""
 
     corpus: str
     chunk_id: str
@@ -39,6 +44,10 @@ class Fused(NamedTuple):
     """`math.fsum` of the votes' values, bit for bit."""
     votes: tuple[Vote, ...]
     """One per lane that has the chunk, in the plan's order."""
+    copies: tuple["Fused", ...] = ()
+    """The same content in other corpora, best first."""
+    reserved_by: str | None = None
+    """The lane whose seat lifted it."""
 
     @property
     def title(self) -> str:
@@ -54,23 +63,31 @@ class Fused(NamedTuple):
         """The votes as they stand in an answer."""
         return tuple(
             Contribution(
-                lane=lane.name, kind=lane.kind, backend=lane.backend, rank=hit.rank, weight=lane.weight, value=value
+                lane=lane.name,
+                kind=lane.kind,
+                backend=lane.backend,
+                rank=hit.rank,
+                weight=lane.weight,
+                value=value,
+                score=hit.score,
             )
             for lane, hit, value in self.votes
         )
 
 
-_Cast = list[tuple[int, int, LaneHit]]
-"""Votes for one chunk: rank, position of the lane in the plan, hit; by position."""
-_Row = tuple[float, int, int, str, str, _Cast]
-"""Minus score, best rank, first lane that gave it, chunk id, corpus, votes: a plain sort is the total order."""
-
-
 class FusedList(Sequence[Fused]):
-    """Every chunk of a fusion, best first."""
+    """Every hit of a fusion, best first."""
 
-    def __init__(self, rows: Sequence[_Row], lanes: Sequence[Lane], k: int) -> None:
-        self._rows, self._lanes, self._k = rows, lanes, k
+    def __init__(
+        self,
+        rows: Sequence[Row],
+        lanes: Sequence[Lane],
+        copies: Mapping[Identity, Sequence[Row]],
+        seats: Mapping[Identity, int],
+    ) -> None:
+        """`copies`: rows of equal content by the row they collapsed into. `seats`: position of the lane by the row
+        that it lifted."""
+        self._rows, self._lanes, self._copies, self._seats = rows, lanes, copies, seats
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -81,77 +98,92 @@ class FusedList(Sequence[Fused]):
     def __getitem__(self, index: slice) -> "FusedList": ...
     def __getitem__(self, index: int | slice) -> "Fused | FusedList":
         if isinstance(index, slice):
-            return FusedList(self._rows[index], self._lanes, self._k)
+            return FusedList(self._rows[index], self._lanes, self._copies, self._seats)
         return self._fused(self._rows[index])
 
     def __iter__(self) -> Iterator[Fused]:
         return map(self._fused, self._rows)
 
-    def _fused(self, row: _Row) -> Fused:
+    def _fused(self, row: Row) -> Fused:
+        key = identity_of(row)
+        fused = self._bare(row)
+        if key in self._copies:
+            fused = fused._replace(copies=tuple(map(self._bare, self._copies[key])))
+        if key in self._seats:
+            fused = fused._replace(reserved_by=self._lanes[self._seats[key]].name)
+        return fused
+
+    def _bare(self, row: Row) -> Fused:
         minus_score, _, _, chunk_id, corpus, cast = row
-        lanes, k = self._lanes, self._k
-        votes = tuple(Vote(lanes[at], hit, lanes[at].weight / (k + rank)) for rank, at, hit in cast)
+        votes = tuple(Vote(self._lanes[at], hit, value) for _, at, hit, value in cast)
         return Fused(corpus, chunk_id, -minus_score, votes)
 
 
-def fuse(lists: Sequence[RankedList], k: int = limits.RRF_K) -> FusedList:
-    """Every chunk with `score = Σ weight / (k + rank)`, best first.
+DEFAULT = FusionConfig()
+"""What an operator gets who states nothing."""
+
+
+def fuse(lists: Sequence[RankedList], config: FusionConfig = DEFAULT) -> FusedList:
+    """Every chunk with the sum of its votes, best first.
 
     `lists` stand in the order of the plan. A lane votes once per chunk, at its best rank; the identity of a chunk is
     its corpus and chunk id, where a hit of a shared search names the corpus itself. Order: score, best rank, lane order
-    of the plan, chunk id. Source: Cormack, Clarke and Büttcher, "Reciprocal rank fusion outperforms Condorcet", SIGIR
-    2009. Raises `ValueError` unless k is an int > 0.
+    of the plan, chunk id. Then equal content of several corpora becomes one hit with the best one's score, and reserved
+    seats are taken, as the configuration says. Source: docs/adr/0011-fusion-policy.md.
     """
-    if type(k) is not int or k < 1:
-        raise ValueError(f"k is {k!r}: reciprocal rank fusion takes an integer above zero")
-    weights = [lane.weight for lane, _ in lists]
-    rows = [
-        _row(corpus, chunk_id, cast, weights, k)
-        for corpus, votes in _votes(lists).items()
-        for chunk_id, cast in votes.items()
-    ]
+    by_corpus = _votes(lists, build_policy(config))
+    rows = [_row(corpus, chunk_id, cast) for corpus, votes in by_corpus.items() for chunk_id, cast in votes.items()]
     rows.sort()
-    return FusedList(rows, [lane for lane, _ in lists], k)
+    copies: Mapping[Identity, Sequence[Row]] = {}
+    seats: Mapping[Identity, int] = {}
+    if config.collapse and len(by_corpus) > 1:
+        rows, copies = collapse(rows)
+    if config.reserved_seats:
+        rows, seats = seated(rows, copies, config.reserved_seats)
+    return FusedList(rows, [lane for lane, _ in lists], copies, seats)
 
 
-def _votes(lists: Sequence[RankedList]) -> dict[str, dict[str, _Cast]]:
+def _votes(lists: Sequence[RankedList], policy: Policy) -> dict[str, dict[str, Cast]]:
     """Votes by corpus, then by chunk id."""
-    by_corpus: dict[str, dict[str, _Cast]] = {}
-    for position, corpus, hits in _by_corpus(lists):
+    by_corpus: dict[str, dict[str, Cast]] = {}
+    for position, corpus, valued in _by_corpus(lists, policy):
         votes = by_corpus.setdefault(corpus, {})
-        for hit in hits:
+        for hit, value in valued:
             chunk_id, rank = hit.chunk_id, hit.rank
             cast = votes.get(chunk_id)
             if cast is None:
-                votes[chunk_id] = [(rank, position, hit)]
+                votes[chunk_id] = [(rank, position, hit, value)]
             elif cast[-1][1] != position:
-                cast.append((rank, position, hit))
+                cast.append((rank, position, hit, value))
             elif rank < cast[-1][0]:
-                cast[-1] = (rank, position, hit)
+                cast[-1] = (rank, position, hit, value)
     return by_corpus
 
 
-def _by_corpus(lists: Sequence[RankedList]) -> Iterator[tuple[int, str, Iterable[LaneHit]]]:
-    """Position of the lane, corpus, hits; a shared list once for each corpus that its hits name, ranks as they are."""
+_Valued = Iterable[tuple[LaneHit, float]]
+
+
+def _by_corpus(lists: Sequence[RankedList], policy: Policy) -> Iterator[tuple[int, str, _Valued]]:
+    """Position of the lane, corpus, hits with their values; a shared list once for each corpus that its hits name."""
     for position, (lane, hits) in enumerate(lists):
+        valued = zip(hits, policy.values(lane.weight, hits), strict=True)
         if not lane.corpora:
-            yield position, lane.corpus, hits
+            yield position, lane.corpus, valued
             continue
-        named: dict[str, list[LaneHit]] = {}
-        for hit in hits:
-            named.setdefault(hit.corpus or lane.corpus, []).append(hit)
-        for corpus, own in named.items():
-            yield position, corpus, own
+        named: dict[str, list[tuple[LaneHit, float]]] = {}
+        for hit, value in valued:
+            named.setdefault(hit.corpus or lane.corpus, []).append((hit, value))
+        yield from zip(repeat(position), named, named.values())
 
 
 _rank_of = itemgetter(0)
+_value_of = itemgetter(3)
 
 
-def _row(corpus: str, chunk_id: str, cast: _Cast, weights: Sequence[float], k: int) -> _Row:
+def _row(corpus: str, chunk_id: str, cast: Cast) -> Row:
     if len(cast) == 1:
-        rank, position, _ = cast[0]
-        return (-(weights[position] / (k + rank)), rank, position, chunk_id, corpus, cast)
-    score = fsum([weights[at] / (k + rank) for rank, at, _ in cast])
+        rank, position, _, value = cast[0]
+        return (-value, rank, position, chunk_id, corpus, cast)
     # Of equal ranks `min` takes the first, and votes stand in the plan's order.
-    rank, position, _ = min(cast, key=_rank_of)
-    return (-score, rank, position, chunk_id, corpus, cast)
+    rank, position, *_ = min(cast, key=_rank_of)
+    return (-fsum(map(_value_of, cast)), rank, position, chunk_id, corpus, cast)

@@ -10,16 +10,14 @@ from dataclasses import dataclass
 from itertools import islice
 
 from fanfuse_contracts import limits
-from fanfuse_contracts.answer import Answer, AnswerHit
+from fanfuse_contracts.answer import Answer, AnswerHit, Copy
 from fanfuse_contracts.enums import Status
 from fanfuse_contracts.retrieval import ChunkText
 from fanfuse_fuser.domain.fusion import Fused, FusedList
+from fanfuse_fuser.domain.rows import Identity
 
 SPARES = 5
 """Texts fetched beyond the page, so that the hits that move up for deleted chunks have theirs."""
-
-Identity = tuple[str, str]
-"""Corpus and chunk id; the tenant is the query's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +50,10 @@ def wanted_texts(fused: FusedList, offset: int, top_k: int) -> dict[str, tuple[s
 
 
 def page_of(fused: FusedList, offset: int, top_k: int, texts: Texts | None) -> Page:
-    """Hits `offset + 1` to `offset + top_k`; deleted ones are dropped and the next move up. None: no text is wanted."""
+    """Hits `offset + 1` to `offset + top_k`; deleted ones are dropped and the next move up. None: no text is wanted.
+
+    Where a deleted chunk has a copy in another corpus, that one takes its place, with its own score.
+    """
     found = texts or NO_TEXTS
     rows, dropped = _rows(fused, offset, top_k, found.gone)
     hits = tuple(_hit(row, offset + number, found) for number, row in enumerate(rows, start=1))
@@ -87,11 +88,21 @@ def _rows(fused: FusedList, offset: int, top_k: int, gone: Set[Identity]) -> tup
     for row in islice(fused, offset, None):
         if len(rows) == top_k:
             break
-        if (row.corpus, row.chunk_id) in gone:
+        kept = _alive(row, gone)
+        if kept is None:
             dropped += 1
         else:
-            rows.append(row)
+            rows.append(kept)
     return rows, dropped
+
+
+def _alive(row: Fused, gone: Set[Identity]) -> Fused | None:
+    """The row without its deleted copies; the best copy instead of it where it is deleted itself."""
+    if not gone:
+        return row
+    bare = row._replace(copies=())
+    left = [one for one in (bare, *row.copies) if (one.corpus, one.chunk_id) not in gone]
+    return left[0]._replace(copies=tuple(left[1:]), reserved_by=row.reserved_by) if left else None
 
 
 def _hit(row: Fused, rank: int, texts: Texts) -> AnswerHit:
@@ -106,6 +117,8 @@ def _hit(row: Fused, rank: int, texts: Texts) -> AnswerHit:
         source=text.source if text else "",
         content_hash=row.content_hash,
         contributions=row.contributions(),
+        also_in=tuple(Copy(corpus=copy.corpus, chunk_id=copy.chunk_id) for copy in row.copies),
+        reserved_by=row.reserved_by,
     )
 
 

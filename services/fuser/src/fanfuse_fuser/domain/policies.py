@@ -1,0 +1,82 @@
+"""Fusion policies: the hits of one lane in, the value of each hit's vote out.
+
+A policy looks at one lane at a time, so its votes depend on nothing that another lane found or when it came.
+"""
+
+from collections.abc import Sequence
+from math import inf
+from typing import Protocol
+
+from fanfuse_contracts.fusion import FusionConfig, FusionPolicy
+from fanfuse_contracts.retrieval import LaneHit
+
+
+class Policy(Protocol):
+    """How much a lane's hits count."""
+
+    def values(self, weight: float, hits: Sequence[LaneHit]) -> list[float]:
+        """One finite value ≥ 0 per hit, in the order of `hits`. `weight` > 0."""
+
+
+class Rrf:
+    """weight / (k + rank). Source: Cormack, Clarke and Büttcher, "Reciprocal rank fusion", SIGIR 2009."""
+
+    def __init__(self, k: int) -> None:
+        self._k = _checked(k)
+
+    def values(self, weight: float, hits: Sequence[LaneHit]) -> list[float]:
+        """Falls with the rank."""
+        k = self._k
+        return [weight / (k + hit.rank) for hit in hits]
+
+
+class RrfRank:
+    """1 / (k + rank / weight): a light lane's first hit stands where a lane of weight 1 has its rank 1 / weight."""
+
+    def __init__(self, k: int) -> None:
+        self._k = _checked(k)
+
+    def values(self, weight: float, hits: Sequence[LaneHit]) -> list[float]:
+        """Falls with the rank; never above 1 / k, whatever the weight."""
+        k = self._k
+        return [1.0 / (k + hit.rank / weight) for hit in hits]
+
+
+class MinMax:
+    """weight × (1 + (n - 1) × x) / n over the n hits that came, x = (score - lowest) / (highest - lowest).
+
+    The first hit counts 1, the last 1 / n: what the lane lacks, which counts 0, is taken to lie one mean step below the
+    last, so that a short list's last hit is still a find. A lone hit counts 1. Scores that are all equal tell no better
+    from worse: x is 1/2. Negative scores are scores like any other. A cut list is brought to 0 to 1 over what came.
+    """
+
+    def values(self, weight: float, hits: Sequence[LaneHit]) -> list[float]:
+        """Rises with the engine's score."""
+        if not hits:
+            return []
+        scores = [hit.score for hit in hits]
+        count, lowest, highest = len(scores), min(scores), max(scores)
+        if lowest == highest:
+            return [weight * ((1.0 + (count - 1) * 0.5) / count)] * count
+        if highest - lowest == inf:  # halves of the ends of the range can be told apart
+            scores, lowest, highest = [score / 2 for score in scores], lowest / 2, highest / 2
+        span, steps = highest - lowest, count - 1
+        return [weight * ((1.0 + steps * ((score - lowest) / span)) / count) for score in scores]
+
+
+def build_policy(config: FusionConfig) -> Policy:
+    """The policy that the configuration names."""
+    match config.policy:
+        case FusionPolicy.RRF:
+            return Rrf(config.k)
+        case FusionPolicy.RRF_RANK:
+            return RrfRank(config.k)
+        case FusionPolicy.MINMAX:
+            return MinMax()
+
+
+def _checked(k: int) -> int:
+    """Raises `ValueError` unless k is an int > 0."""
+    if type(k) is not int or k < 1:
+        raise ValueError(f"k is {k!r}: reciprocal rank fusion takes an integer above zero")
+    return k
