@@ -45,8 +45,9 @@ class Neo4jServer:
 
     def start(self) -> Self:
         """Start it and wait until it is ready. A second start after a kill keeps port and data."""
-        command = [java_for(self._release), *_OPTIONS, *self._release.options, "-cp", class_path(self._release)]
-        arguments = [_LAUNCHER, self._folder / "data", str(self._port), PASSWORD]
+        java, jars = java_for(self._release), class_path(self._release)
+        command = [str(java), *_OPTIONS, *self._release.options, "-cp", jars, str(_LAUNCHER)]
+        arguments = [str(self._folder / "data"), str(self._port), PASSWORD]
         with (self._folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 [*command, *arguments], stdout=subprocess.PIPE, stderr=log, text=True, preexec_fn=ended_with_parent()

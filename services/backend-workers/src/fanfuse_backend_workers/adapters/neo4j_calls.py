@@ -59,7 +59,7 @@ class Neo4jCalls:
         return await self._read(statement, parameters, left_s)
 
     async def _read(self, statement: str, parameters: Parameters, timeout_s: float) -> Rows:
-        query = neo4j.Query(statement, timeout=timeout_s * _SERVER_STOPS_AFTER)  # type: ignore[arg-type]
+        query = neo4j.Query(statement, timeout=timeout_s * _SERVER_STOPS_AFTER)
         async with self._session(neo4j.READ_ACCESS, timeout_s) as session:
             result = await session.run(query, dict(parameters))
             return [record async for record in result]
@@ -73,7 +73,7 @@ class Neo4jCalls:
         """All records of one writing statement, in a transaction of its own."""
 
         async def work(transaction: neo4j.AsyncManagedTransaction) -> Rows:
-            result = await transaction.run(statement, dict(parameters))  # type: ignore[arg-type]
+            result = await transaction.run(statement, dict(parameters))
             return [record async for record in result]
 
         return await self.write(work, timeout_s)

@@ -62,10 +62,10 @@ def predicate(condition: Filter, parameters: Parameters) -> str:
             return f"({member} OR {_compared(f'text_{condition.field}', 'CONTAINS', value, parameters)})"
         case Leaf(value=str(value)):
             return _compared(f"order_{condition.field}", _SIGN[condition.op], _digits(value), parameters)
-        case Leaf(value=int() | float() as value):
+        case Leaf(value=value):
+            assert isinstance(value, int | float), "the contract refuses lists and booleans here"
             number = _number(value, FailureKind.UNSUPPORTED_FILTER)
             return _compared(f"number_{condition.field}", _SIGN[condition.op], number, parameters)
-    return "false"
 
 
 def _any_mark(marks: list[str], parameters: Parameters, *, negated: bool = False) -> str:
@@ -105,7 +105,7 @@ def _digits(value: str) -> str:
     return value.encode("utf-8", "surrogatepass").hex()
 
 
-def _number(value: float, refusal: FailureKind) -> float:
+def _number(value: int | float, refusal: FailureKind) -> float:
     if isinstance(value, float) or value in _INTEGERS:
         return value
     try:

@@ -37,8 +37,8 @@ async def rank_generation(calls: Neo4jCalls, statements: Statements, owner: Row)
     orphans = [{"name": row["name"]} for row in entities if row["name"] not in mentioned]
     matched = f"UNWIND $rows AS row MATCH (e:{entity} {{key: $scope + row.name}})"
     await _write(calls, f"{matched} DETACH DELETE e", owner, orphans)
-    await _write(calls, f"{matched} SET e.mentions = row.mentions, e.outgoing = row.outgoing, e.incoming = row.incoming",
-                 owner, _degrees(entities, mentioned, relations))  # fmt: skip
+    degrees = "e.mentions = row.mentions, e.outgoing = row.outgoing, e.incoming = row.incoming"
+    await _write(calls, f"{matched} SET {degrees}", owner, _degrees(entities, mentioned, relations))
     await _write(calls, f"UNWIND $rows AS row MATCH (s:{entity} {{key: $scope + row.subject}})"
                  f"-[r:RELATED {{name: row.name}}]->(o:{entity} {{key: $scope + row.object}})"
                  " SET r.subject_rank = row.subject_rank, r.object_rank = row.object_rank",

@@ -6,7 +6,7 @@ so that it goes with the last of them. The order in which an entity's relations 
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import neo4j
@@ -14,7 +14,7 @@ import neo4j
 from fanfuse_backend_workers.adapters.neo4j_filters import properties_of
 from fanfuse_backend_workers.adapters.neo4j_statements import Statements
 from fanfuse_backend_workers.domain.analysis_names import last_name
-from fanfuse_backend_workers.domain.graph_names import graph_names
+from fanfuse_backend_workers.domain.graph_names import Relation, graph_names
 from fanfuse_backend_workers.domain.graph_words import roots_of, words_of
 from fanfuse_backend_workers.ports import SearchError
 from fanfuse_backend_workers.servers import IndexKey
@@ -23,6 +23,7 @@ from fanfuse_contracts.enums import FailureKind
 
 _BETWEEN: Final = "\x1f"
 Row = dict[str, Any]
+Transaction = neo4j.AsyncManagedTransaction
 
 
 def scope_of(key: IndexKey) -> str:
@@ -49,71 +50,50 @@ class BatchWriter:
         self._place = place_of(key)
         self._chunks = {chunk.chunk_id: chunk for chunk in chunks}
         self._names = {chunk.chunk_id: graph_names(chunk) for chunk in self._chunks.values()}
+        self._chunk = f"(c:{statements.chunk} {{key: $scope + row.chunk_id}})"
+        self._entity = f"(e:{statements.entity} {{key: $scope + row.name}})"
 
-    async def upsert(self, transaction: neo4j.AsyncManagedTransaction) -> None:
+    async def upsert(self, transaction: Transaction) -> None:
         """Replace these chunks and what they brought into the graph. Raises NOT_FOUND without the generation."""
         await require(transaction, self._labels, self._owner)
-        before = await self._stated(transaction, list(self._chunks))
-        await self._run(transaction, f"UNWIND $rows AS row MERGE (c:{self._labels.chunk} {{key: $scope + row.chunk_id}})"
-                        " SET c = row.properties, c.key = $scope + row.chunk_id", self._chunk_rows())  # fmt: skip
-        await self._forget_mentions(transaction)
-        await self._run(transaction, f"UNWIND $rows AS row MERGE (e:{self._labels.entity} {{key: $scope + row.name}})"
-                        " ON CREATE SET e += row.properties", self._entity_rows())  # fmt: skip
-        await self._run(transaction, f"UNWIND $rows AS row MATCH (c:{self._labels.chunk} {{key: $scope + row.chunk_id}})"
-                        f" MATCH (e:{self._labels.entity} {{key: $scope + row.name}})"
-                        " CREATE (c)-[:MENTIONS {about: row.about, rank: 0}]->(e)", self._mention_rows())  # fmt: skip
+        ids = _ids(self._chunks)
+        before = await self._stated(transaction, ids)
+        replace = f"MERGE {self._chunk} SET c = row.properties, c.key = $scope + row.chunk_id"
+        await self._run(transaction, replace, self._chunk_rows())
+        await self._run(transaction, f"MATCH {self._chunk}-[m:MENTIONS]->() DELETE m", ids)
+        await self._run(transaction, f"MERGE {self._entity} ON CREATE SET e += row.properties", self._entity_rows())
+        mention = f"MATCH {self._chunk} MATCH {self._entity} CREATE (c)-[:MENTIONS {{about: row.about, rank: 0}}]->(e)"
+        await self._run(transaction, mention, self._mention_rows())
         after = Counter(relation for names in self._names.values() for relation in names.relations)
         await self._count(transaction, after, before)
         words = sorted({root for _, name, _ in after for root in roots_of(name)})
-        await self._run(transaction, f"UNWIND $rows AS row MERGE (n:{self._labels.word} {{key: $scope + row.word}})"
-                        " ON CREATE SET n += row.properties",
-                        [{"word": word, "properties": self._owned()} for word in words])  # fmt: skip
+        know = f"MERGE (n:{self._labels.word} {{key: $scope + row.word}}) ON CREATE SET n += row.properties"
+        await self._run(transaction, know, [{"word": word, "properties": self._owner} for word in words])
 
-    async def delete(self, transaction: neo4j.AsyncManagedTransaction, chunk_ids: Sequence[str]) -> int:
+    async def delete(self, transaction: Transaction, chunk_ids: Sequence[str]) -> int:
         """Delete chunks and what only they stated; returns how many there were."""
-        before = await self._stated(transaction, chunk_ids)
-        await self._count(transaction, Counter(), before)
-        rows = await self._run(transaction, f"UNWIND $rows AS row MATCH (c:{self._labels.chunk} {{key: $scope + row.chunk_id}})"
-                               " DETACH DELETE c RETURN count(*) AS deleted",
-                               [{"chunk_id": one} for one in dict.fromkeys(chunk_ids)])  # fmt: skip
+        ids = _ids(chunk_ids)
+        await self._count(transaction, Counter(), await self._stated(transaction, ids))
+        drop = f"MATCH {self._chunk} DETACH DELETE c RETURN count(*) AS deleted"
+        rows = await self._run(transaction, drop, ids)
         return int(rows[0]["deleted"]) if rows else 0
 
-    async def _stated(self, transaction: neo4j.AsyncManagedTransaction, ids: Sequence[str]) -> Counter[tuple[str, ...]]:
-        rows = await self._run(transaction, f"UNWIND $rows AS row MATCH (c:{self._labels.chunk} {{key: $scope + row.chunk_id}})"
-                               " RETURN c.relations AS relations",
-                               [{"chunk_id": one} for one in dict.fromkeys(ids)])  # fmt: skip
-        return Counter(tuple(one.split(_BETWEEN)) for row in rows for one in row["relations"] or ())
+    async def _stated(self, transaction: Transaction, ids: list[Row]) -> Counter[Relation]:
+        rows = await self._run(transaction, f"MATCH {self._chunk} RETURN c.relations AS relations", ids)
+        return Counter(_relation(one) for row in rows for one in row["relations"] or ())
 
-    async def _forget_mentions(self, transaction: neo4j.AsyncManagedTransaction) -> None:
-        await self._run(transaction, f"UNWIND $rows AS row MATCH (c:{self._labels.chunk} {{key: $scope + row.chunk_id}})"
-                        "-[m:MENTIONS]->() DELETE m", [{"chunk_id": one} for one in self._chunks])  # fmt: skip
-
-    async def _count(
-        self, transaction: neo4j.AsyncManagedTransaction, after: Counter[Any], before: Counter[tuple[str, ...]]
-    ) -> None:
+    async def _count(self, transaction: Transaction, after: Counter[Relation], before: Counter[Relation]) -> None:
         """Relations stated more, or less, often than before; one that nobody states any more is deleted."""
-        changes = {relation: after[relation] - before[relation] for relation in after.keys() | before.keys()}
-        rows = [
-            {"subject": subject, "name": name, "object": target, "change": change}
-            for (subject, name, target), change in sorted(changes.items())
-            if change
-        ]
-        matched = (
-            f"UNWIND $rows AS row MATCH (s:{self._labels.entity} {{key: $scope + row.subject}})"
-            f" MATCH (o:{self._labels.entity} {{key: $scope + row.object}})"
-        )
-        await self._run(transaction, f"{matched} MERGE (s)-[r:RELATED {{name: row.name}}]->(o)"
-                        " ON CREATE SET r.stated = row.change, r.subject_rank = 0, r.object_rank = 0"
-                        " ON MATCH SET r.stated = r.stated + row.change",
-                        [row for row in rows if row["change"] > 0])  # fmt: skip
-        less = [row for row in rows if row["change"] < 0]
-        await self._run(transaction, f"{matched} MATCH (s)-[r:RELATED {{name: row.name}}]->(o)"
-                        " SET r.stated = r.stated + row.change", less)  # fmt: skip
-        await self._run(transaction, f"{matched} MATCH (s)-[r:RELATED {{name: row.name}}]->(o)"
-                        " WHERE r.stated <= 0 DELETE r", less)  # fmt: skip
-
-    def _owned(self) -> Row:
-        return dict(self._owner)
+        changes = {relation: after[relation] - before[relation] for relation in sorted(after.keys() | before.keys())}
+        label = self._labels.entity
+        ends = f"MATCH (s:{label} {{key: $scope + row.subject}}) MATCH (o:{label} {{key: $scope + row.object}})"
+        relation = "(s)-[r:RELATED {name: row.name}]->(o)"
+        made = "ON CREATE SET r.stated = row.change, r.subject_rank = 0, r.object_rank = 0"
+        again = "SET r.stated = r.stated + row.change"
+        less = _changed(changes, -1)
+        await self._run(transaction, f"{ends} MERGE {relation} {made} ON MATCH {again}", _changed(changes, 1))
+        await self._run(transaction, f"{ends} MATCH {relation} {again}", less)
+        await self._run(transaction, f"{ends} MATCH {relation} WHERE r.stated <= 0 DELETE r", less)
 
     def _chunk_rows(self) -> list[Row]:
         return [
@@ -160,18 +140,32 @@ class BatchWriter:
             for key in names.keys
         ]
 
-    async def _run(self, transaction: neo4j.AsyncManagedTransaction, statement: str, rows: list[Row]) -> list[Any]:
+    async def _run(self, transaction: Transaction, statement: str, rows: list[Row]) -> list[neo4j.Record]:
         if not rows:
             return []
-        result = await transaction.run(statement, {**self._owner, "rows": rows})  # type: ignore[arg-type]
+        result = await transaction.run(f"UNWIND $rows AS row {statement}", {**self._owner, "rows": rows})
         return [record async for record in result]
 
 
-async def require(transaction: neo4j.AsyncManagedTransaction, statements: Statements, owner: Row) -> None:
+def _ids(chunk_ids: Iterable[str]) -> list[Row]:
+    return [{"chunk_id": one} for one in dict.fromkeys(chunk_ids)]
+
+
+def _relation(stored: str) -> Relation:
+    subject, name, target = stored.split(_BETWEEN)
+    return subject, name, target
+
+
+def _changed(changes: Mapping[Relation, int], sign: int) -> list[Row]:
+    return [
+        {"subject": subject, "name": name, "object": target, "change": change}
+        for (subject, name, target), change in changes.items()
+        if change * sign > 0
+    ]
+
+
+async def require(transaction: Transaction, statements: Statements, owner: Row) -> None:
     """Raise NOT_FOUND where the generation was never made."""
-    result = await transaction.run(
-        f"MATCH (n:{statements.index} {{key: $scope}}) RETURN n.key AS key",  # type: ignore[arg-type]
-        owner,
-    )
+    result = await transaction.run(f"MATCH (n:{statements.index} {{key: $scope}}) RETURN n.key AS key", owner)
     if await result.single() is None:
         raise SearchError(FailureKind.NOT_FOUND, "there is no such generation on the server: make it first")
