@@ -36,40 +36,22 @@ class TestQdrantInProcess(ServerSuite):
         return lambda: QdrantServer(shared, "test", connections=4)
 
 
-class TestQdrantOverHttp(ServerSuite):
-    """The official client on a real socket, its own copy of the engine behind it."""
-
-    kind = Kind.VECTOR
-
-    @pytest.fixture
-    def connect(self, shim: QdrantShim) -> Connect:
-        return lambda: connect_to(ServerSettings(url=shim.url, namespace="test", connections=4))
-
-
 @pytest.fixture(scope="module")
 def shim() -> Iterator[QdrantShim]:
-    """Qdrant in process behind a real socket."""
-    shim = QdrantShim().start()
-    yield shim
-    shim.stop()
-
-
-@pytest.fixture(scope="module")
-def edge() -> Iterator[QdrantShim]:
     """Qdrant's engine behind a real socket."""
     shim = QdrantShim(EdgeStore).start()
     yield shim
     shim.stop()
 
 
-class TestQdrantEngineOverHttp(ServerSuite):
+class TestQdrantOverHttp(ServerSuite):
     """The official client on a real socket, Qdrant's Rust engine behind it, with payload indexes."""
 
     kind = Kind.VECTOR
 
     @pytest.fixture
-    def connect(self, edge: QdrantShim) -> Connect:
-        return lambda: connect_to(ServerSettings(url=edge.url, namespace="test", connections=4))
+    def connect(self, shim: QdrantShim) -> Connect:
+        return lambda: connect_to(ServerSettings(url=shim.url, namespace="test", connections=4))
 
 
 @pytest.mark.engine

@@ -101,8 +101,8 @@ class QdrantShim:
                 self.seen.append(request)
                 if not await self._answer(request, writer):
                     break
-        except (ConnectionError, asyncio.IncompleteReadError):
-            pass  # the client went away
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass  # the client went away, or the server stops
         finally:
             self._writers.discard(writer)
             writer.close()

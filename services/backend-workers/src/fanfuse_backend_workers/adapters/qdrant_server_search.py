@@ -24,7 +24,6 @@ EXACT_UP_TO: Final = 50_000
 """Chunks of a generation that are compared one by one; of more, Qdrant's graph finds nearly all of the best."""
 MAX_ASKED: Final = 16_384
 """Hits asked for at most, to order those that tie at the end of the window."""
-_CUT: Final = f"over {MAX_ASKED} hits tie at the end of the window"
 COUNT_S: Final = 10.0
 
 Payload = dict[str, Any]
@@ -68,7 +67,9 @@ class QdrantServerEngine:
                     await self._check_exists(ends - asyncio.get_running_loop().time())
                 return _result(*settled, request.window)
             if limit >= MAX_ASKED:
-                return _result(*_unsettled(found), request.window, _CUT)
+                return _result(
+                    *_unsettled(found), request.window, f"over {MAX_ASKED} hits tie at the end of the window"
+                )
             limit = min(limit * GROWTH, MAX_ASKED)
 
     async def count(self) -> int:
