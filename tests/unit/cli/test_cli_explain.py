@@ -13,7 +13,7 @@ from fanfuse_all_in_one.explanation import Explanation
 from fanfuse_all_in_one.explanation import explain as explained
 from fanfuse_all_in_one.timeline_svg import draw_timeline
 from fanfuse_cli.explaining import render_explanation, title_of
-from fanfuse_contracts.answer import Answer, AnswerHit, Contribution, Coverage, LaneReport
+from fanfuse_contracts.answer import Answer, AnswerHit, Contribution, Copy, Coverage, LaneReport
 from fanfuse_contracts.enums import (
     FailureKind,
     FallbackReason,
@@ -26,6 +26,7 @@ from fanfuse_contracts.enums import (
     Strategy,
     UnconfirmedReason,
 )
+from fanfuse_contracts.fusion import FusionApplied, FusionPolicy
 from fanfuse_contracts.operations import RouteAudited
 from fanfuse_contracts.plan import (
     Clarification,
@@ -70,7 +71,7 @@ ROUTED = RoutingDecision(
     reason="semantic",
 )
 PARTS = (
-    Contribution(lane="l1", kind=Kind.KEYWORD, backend="main", rank=1, weight=1.0, value=1 / 61),
+    Contribution(lane="l1", kind=Kind.KEYWORD, backend="main", rank=1, weight=1.0, value=1 / 61, score=12.5),
     Contribution(lane="l2", kind=Kind.VECTOR, backend="main", rank=3, weight=1.5, value=1.5 / 63),
 )
 HIT = AnswerHit(
@@ -81,6 +82,8 @@ HIT = AnswerHit(
     title="[b]Leave[/b]",
     text=SECRET,
     contributions=PARTS,
+    also_in=(Copy(corpus="faq", chunk_id="c7"),),
+    reserved_by="l1",
 )
 
 
@@ -109,6 +112,7 @@ PARTIAL = Answer(
     status=Status.PARTIAL,
     hits=(HIT,),
     coverage=Coverage(expected=4, lanes=LANES, rejected_replies=2),
+    fusion=FusionApplied(policy=FusionPolicy.RRF, k=60, reserved_seats=1),
     bm25_fallback=True,
     bm25_fallback_corpora=("docs",),
     bm25_fallback_reasons=(FallbackReason.TIMEOUT,),
@@ -155,7 +159,9 @@ def shown(found: Explanation) -> str:
         "[rule] won",
         "weights v=1.50 k=1.00 g=0.80",
         "docs+wiki vector/main",
-        "#1 docs c1: [b]Leave[/b]",
+        "fused by rrf, k 60; reserved seats per lane: 1; copies in one hit",
+        "#1 docs c1: [b]Leave[/b] · also in faq c7 · lifted by the reserved seat of l1",
+        "12.5",
         f"{1 / 61 + 1.5 / 63!r} = score",
         "missing docs graph/main (failed): timeout: no reply within the budget",
         "missing wiki graph/main (skipped_unhealthy): degraded",

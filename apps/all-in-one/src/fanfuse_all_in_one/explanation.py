@@ -11,9 +11,10 @@ from datetime import UTC, datetime
 from pydantic import Field
 
 from fanfuse_all_in_one.timeline import Bar, timeline_of
-from fanfuse_contracts.answer import Answer, AnswerHit, Contribution, LaneReport
+from fanfuse_contracts.answer import Answer, AnswerHit, Contribution, Copy, LaneReport
 from fanfuse_contracts.base import Event, FiniteFloat, Model
 from fanfuse_contracts.enums import FallbackReason, LaneOutcome, Shape, Status
+from fanfuse_contracts.fusion import FusionApplied
 from fanfuse_contracts.operations import RouteAudited
 from fanfuse_contracts.plan import Clarification, CorpusRoutingDecision, Rejection, RoutingDecision, Unconfirmed
 from fanfuse_contracts.query import Hop
@@ -44,6 +45,10 @@ class ExplainedHit(Model):
     """`math.fsum` of the contributions' values."""
     sum_is_score: bool
     """True if both are the same bit for bit."""
+    also_in: tuple[Copy, ...] = ()
+    """The same content in other searched corpora."""
+    reserved_by: Token | None = None
+    """The lane whose reserved seat lifted this hit."""
 
 
 class Missing(Model):
@@ -73,6 +78,8 @@ class Explanation(Event):
     corpus_decision: CorpusRoutingDecision | None = None
     decisions: tuple[RoutingDecision, ...] = ()
     lanes: tuple[ExplainedLane, ...] = ()
+    fusion: FusionApplied | None = None
+    """The policy that made the order. None where nothing was fused."""
     hits: tuple[ExplainedHit, ...] = ()
     total: int = 0
     missing: tuple[Missing, ...] = ()
@@ -105,6 +112,7 @@ def explain(answer: Answer, stored_ns: int, audited: RouteAudited | None) -> Exp
         corpus_decision=answer.corpus_decision or (plan.corpus_decision if plan else None),
         decisions=answer.decisions or (plan.decisions if plan else ()),
         lanes=tuple(_lane(report, audited) for report in answer.coverage.lanes),
+        fusion=answer.fusion,
         hits=tuple(map(_hit, answer.hits)),
         total=answer.total,
         missing=tuple(_missing(answer)),
@@ -150,6 +158,8 @@ def _hit(hit: AnswerHit) -> ExplainedHit:
         contributions=hit.contributions,
         sum=total,
         sum_is_score=total == hit.score,
+        also_in=hit.also_in,
+        reserved_by=hit.reserved_by,
     )
 
 

@@ -19,6 +19,7 @@ from fanfuse_cli.decisions import clarification_lines, decision_lines
 from fanfuse_cli.failures import plainly
 from fanfuse_cli.interrupts import run_until_signal
 from fanfuse_cli.options import DEFAULT_DATA, AsJson, DataDir, NatsUrl, Tenant, running_bus
+from fanfuse_contracts.fusion import FusionApplied
 from fanfuse_contracts.plan import CorpusRoutingDecision
 from fanfuse_contracts.tokens import check_token
 
@@ -75,6 +76,8 @@ def render_explanation(found: Explanation) -> RenderableType:
         parts.append(_timeline(found))
     if found.lanes:
         parts.append(_lanes(found))
+    if found.fusion is not None:
+        parts.append(_fusion(found.fusion))
     parts += [_hit(hit) for hit in found.hits]
     parts += map(escape, _tail(found))
     return Group(*parts)
@@ -125,14 +128,24 @@ def _lanes(found: Explanation) -> Table:
     return table
 
 
+def _fusion(applied: FusionApplied) -> str:
+    k = "" if applied.k is None else f", k {applied.k}"
+    copies = "copies in one hit" if applied.collapse else "copies stay"
+    return f"fused by {applied.policy.value}{k}; reserved seats per lane: {applied.reserved_seats}; {copies}"
+
+
 def _hit(hit: ExplainedHit) -> Table:
     title = hit.title if len(hit.title) <= _MAX_TITLE else f"{hit.title[: _MAX_TITLE - 1]}…"
-    table = _table(f"#{hit.rank} {hit.corpus} {hit.chunk_id}: {title}", "lane", "backend", "rank", "weight", "value")
+    copies = "".join(f" · also in {copy.corpus} {copy.chunk_id}" for copy in hit.also_in)
+    seat = f" · lifted by the reserved seat of {hit.reserved_by}" if hit.reserved_by else ""
+    head = ("lane", "backend", "rank", "engine's score", "weight", "value")
+    table = _table(f"#{hit.rank} {hit.corpus} {hit.chunk_id}: {title}{copies}{seat}", *head)
     for part in hit.contributions:
-        backend = f"{part.kind.value}/{part.backend}"
-        table.add_row(part.lane, backend, str(part.rank), f"{part.weight:.4f}", repr(part.value))
+        own = "" if part.score is None else f"{part.score:.6g}"
+        row = (part.lane, f"{part.kind.value}/{part.backend}", str(part.rank), own, f"{part.weight:.4f}")
+        table.add_row(*row, repr(part.value))
     check = "= score" if hit.sum_is_score else f"≠ score {hit.score!r}"
-    table.add_row("sum", "", "", "", f"{hit.sum!r} {check}")
+    table.add_row("sum", "", "", "", "", f"{hit.sum!r} {check}")
     return table
 
 
