@@ -124,6 +124,8 @@ def test_an_address_is_one_and_holds_no_credentials(url, why):
             "one way to log in",
         ),
         ("keyword", {**OPENSEARCH, "database": "docs"}, "database", "is Neo4j's"),
+        ("keyword", {**OPENSEARCH, "ca_file": "ca.pem"}, "ca_file", "no effect on http://"),
+        ("graph", {**NEO4J, "ca_file": "ca.pem"}, "ca_file", "goes with neo4j://"),
     ],
 )
 def test_a_login_is_one_that_the_engine_has(kind, stated, at, why):

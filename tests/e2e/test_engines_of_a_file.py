@@ -74,7 +74,7 @@ def test_a_corpus_on_servers_from_its_file_to_its_end(installation, acme_docs, s
 
 def test_a_missing_certificate_is_one_plain_line(installation, acme_docs, tmp_path):
     file = tmp_path / "fanfuse.yaml"
-    file.write_text("backends: {vector: {main: {engine: qdrant, url: 'http://127.0.0.1:9', ca_file: none.pem}}}\n")
+    file.write_text("backends: {vector: {main: {engine: qdrant, url: 'https://127.0.0.1:9', ca_file: none.pem}}}\n")
     for command in (
         ("index", str(acme_docs), "--tenant", "acme", "--corpus", "docs", "-f", str(file)),
         ("up", "--file", str(file)),

@@ -102,6 +102,7 @@ class BackendConfig(Written):
                     yield (name,), "belongs to an engine server: state its `engine` too, or leave this out"
             return
         yield from self._address_faults()
+        yield from self._trust_faults()
         yield from self._login_faults()
         if self.database != BackendConfig.model_fields["database"].default and self.engine is not Engine.NEO4J:
             yield ("database",), f"is Neo4j's: {self.engine.value} has none"
@@ -125,6 +126,16 @@ class BackendConfig(Written):
                 ("url",),
                 f"holds credentials or parameters: write only {wanted}, and state username, password or api_key",
             )
+
+    def _trust_faults(self) -> Iterator[Fault]:
+        scheme = urlsplit(self.url or "").scheme
+        if self.ca_file is None or scheme not in _SCHEMES[self.engine]:
+            return
+        if self.engine is Engine.NEO4J and "+" in scheme:
+            plain = scheme.partition("+")[0]
+            yield ("ca_file",), f"goes with {plain}://, which it encrypts: {scheme}:// says itself whom to trust"
+        elif scheme == "http":
+            yield ("ca_file",), "has no effect on http://: use https://"
 
     def _login_faults(self) -> Iterator[Fault]:
         if (self.username is None) != (self.password is None):

@@ -254,6 +254,11 @@ def test_the_example_is_sound(repository: Path):
             "unencrypted: use neo4j+s://",
         ),
         ("graph", {"engine": "neo4j", "url": "bolt+s://g.example", "username": "u", "password": "p"}, None),
+        (
+            "graph",
+            {"engine": "neo4j", "url": "bolt://g.example", "username": "u", "password": "p", "ca_file": "ca.pem"},
+            None,
+        ),
         ("vector", {"engine": "qdrant", "url": "http://localhost:6333", "api_key": "k"}, None),
         ("vector", {"engine": "qdrant", "url": "http://v.example"}, None),
     ],

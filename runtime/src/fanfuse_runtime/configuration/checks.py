@@ -226,7 +226,8 @@ def _open_logins(config: FanfuseConfig) -> Iterator[Finding]:
     for kind, name, backend in config.backends.servers():
         address = urlsplit(backend.url or "")
         secret = "password" if backend.password else "api_key" if backend.api_key else None
-        if secret and address.scheme in _OPEN_SCHEMES and address.hostname not in _THIS_MACHINE:
+        is_open = address.scheme in _OPEN_SCHEMES and backend.ca_file is None
+        if secret and is_open and address.hostname not in _THIS_MACHINE:
             message = f"{secret} goes over the network unencrypted: use {_OPEN_SCHEMES[address.scheme]}://"
             yield _warning(("backends", kind.value, name, "url"), message)
 
