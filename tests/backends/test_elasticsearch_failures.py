@@ -69,7 +69,7 @@ async def searching(connect: Connect, server: ScriptedServer, text: str = "apoll
 async def test_a_refusal_has_its_kind_and_shows_no_text(
     connect: Connect, status: int, name: str, kind: FailureKind
 ) -> None:
-    """ELA-02, OPS-03: a request's fault never counts against the backend; reasons quote the query, so none is told."""
+    """ELA-02: a request's fault never counts against the backend; reasons quote the query, so none is told."""
     async with ScriptedServer(searched(lambda _: refusal(status, name))) as server:
         failed = await searching(connect, server, "apollo vault")
     assert failed.kind is kind

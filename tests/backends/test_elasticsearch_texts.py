@@ -12,10 +12,8 @@ from fanfuse_backend_workers.servers import ServerBackend, ServerSettings
 from fanfuse_contracts.chunks import Chunk
 from fanfuse_contracts.filters import And, Filter, Leaf, Op
 from fanfuse_testing.server_case import card_of, write
-from tests.servers.noida import elasticsearch_url
-from tests.servers.opensearch import opensearch_url
+from tests.servers.opensearch_all import KEYWORD_SERVERS, KeywordServer
 from tests.servers.opensearch_errors import KEY, hits, searched
-from tests.servers.opensearch_release import OPENSEARCH_2, OPENSEARCH_3
 from tests.servers.opensearch_scripted import ScriptedServer
 
 Connect = Callable[[ServerSettings], ServerBackend]
@@ -59,21 +57,12 @@ IDS = (
     "pathlib.Path.read_text returns text",
     "行程 TRAVEL-2026-02 取消行程的退票费如何处理",
 )
-SERVERS = [
-    pytest.param((elasticsearch.connect, elasticsearch_url), id="stand-in"),
-    pytest.param(
-        (opensearch.connect, lambda: opensearch_url(OPENSEARCH_2)), marks=pytest.mark.engine, id="opensearch2"
-    ),
-    pytest.param(
-        (opensearch.connect, lambda: opensearch_url(OPENSEARCH_3)), marks=pytest.mark.engine, id="opensearch3"
-    ),
-]
 
 
-@pytest.fixture(params=SERVERS)
+@pytest.fixture(params=KEYWORD_SERVERS)
 async def backend(request: pytest.FixtureRequest) -> AsyncIterator[ServerBackend]:
-    connect, address = request.param
-    backend = connect(ServerSettings(url=address(), namespace="texts"))
+    server: KeywordServer = request.param
+    backend = server.connect(ServerSettings(url=server.address(), namespace="texts"))
     await backend.delete(KEY)
     yield backend
     await backend.delete(KEY)

@@ -90,7 +90,7 @@ class SearchingCases(ServerCase):
     async def test_tenants_corpora_and_generations_stay_apart(
         self, backend: ServerBackend, connect: Connect, key: IndexKey
     ) -> None:
-        """FUS-11, TEN-01: equal chunk ids in four places are four chunks, whatever their names look like joined."""
+        """FUS-11: equal chunk ids in four places are four chunks, whatever their names look like joined."""
         other = f"{key.tenant}-docs"
         keys = [
             key,

@@ -89,7 +89,7 @@ class LuceneServer:
 
     async def publish(self, key: IndexKey) -> None:
         """Point the corpus's alias to this generation, in one step."""
-        await self._existing(key)
+        fields_of(await self._existing(key), key)
         alias, index = self._names.alias(key.tenant, key.corpus), self._names.index(key)
         others = [name for name in await self._aliased(alias) if name != index]
         if foreign := [name for name in others if self._names.generation(name, key.tenant, key.corpus) is None]:
