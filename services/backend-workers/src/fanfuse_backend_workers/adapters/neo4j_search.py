@@ -11,7 +11,7 @@ from fanfuse_backend_workers.adapters.neo4j_calls import Neo4jCalls
 from fanfuse_backend_workers.adapters.neo4j_filters import OPERATORS
 from fanfuse_backend_workers.adapters.neo4j_statements import Statements
 from fanfuse_backend_workers.adapters.neo4j_writing import owner_of, place_of
-from fanfuse_backend_workers.domain.graph_asks import Ask, OutOfTime, Rows
+from fanfuse_backend_workers.domain.graph_asks import Ask, Find, OutOfTime, Rows
 from fanfuse_backend_workers.domain.graph_walk import HOP_FINDS, Asking, walk
 from fanfuse_backend_workers.ports import EngineResult, SearchError, SearchRequest
 from fanfuse_backend_workers.servers import IndexKey
@@ -20,6 +20,7 @@ from fanfuse_contracts.enums import FailureKind, Kind
 _HOPS_SHARE: Final = 0.6
 """Share of the time for the hops; the rest is for reading chunks."""
 _COUNT_S: Final = 10.0
+_PLAN_S: Final = 30.0
 
 
 class Neo4jEngine:
@@ -52,6 +53,12 @@ class Neo4jEngine:
             else:
                 step = await asyncio.to_thread(_advance, asking, rows)
         return step
+
+    async def warm(self) -> None:
+        """Have the server plan every statement: the first time takes it longer than a search may take."""
+        for find in Find:
+            statement, parameters = self._statements.ask(Ask(find, ("",)), None, full_text=self._full_text)
+            await self._calls.read(statement, {**parameters, **_owner(self._key)}, _PLAN_S)
 
     async def count(self) -> int:
         """Chunks in the generation."""
@@ -91,7 +98,7 @@ class _Asker:
         self._statements = statements
         self._filter = request.filter
         self._full_text = full_text
-        self._owner: dict[str, Any] = {**owner_of(key), "place_query": f"+place:{place_of(key)} "}
+        self._owner = _owner(key)
         now = asyncio.get_running_loop().time()
         self._hops_until = now + request.timeout_s * _HOPS_SHARE
         self._until = now + request.timeout_s
@@ -109,6 +116,10 @@ class _Asker:
             if error.kind is FailureKind.TIMEOUT:
                 raise OutOfTime from error
             raise
+
+
+def _owner(key: IndexKey) -> dict[str, Any]:
+    return {**owner_of(key), "place_query": f"+place:{place_of(key)} "}
 
 
 def _advance(asking: Asking, rows: Rows | None) -> Ask | EngineResult:

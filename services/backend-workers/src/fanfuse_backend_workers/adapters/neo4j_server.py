@@ -129,7 +129,9 @@ class Neo4jServer:
         await self.count(key)
         if self._full_text is None:
             self._full_text = await self._has_full_text()
-        return Neo4jEngine(self._calls, self._statements, key, full_text=self._full_text)
+        engine = Neo4jEngine(self._calls, self._statements, key, full_text=self._full_text)
+        await engine.warm()
+        return engine
 
     async def texts(self, card: CorpusCard, chunk_ids: Sequence[str]) -> list[ChunkText]:
         """The chunks of the card's generation that exist, in any order."""

@@ -97,6 +97,8 @@ class _Walking:
 
     def known_roots(self, question: Question) -> Generator[Ask, Rows, frozenset[str]]:
         """Asked roots that relations of this graph are named by."""
+        if not any(entity.outgoing or entity.incoming for entity in self._entities.values()):
+            return frozenset()
         asked = {shared for one in question.asked_roots(None) for shared in shared_roots(one)}
         rows = (yield Ask(Find.RELATION_WORDS, tuple(sorted(asked)))) if asked else ()
         return frozenset(row["wanted"] for row in rows)
@@ -122,10 +124,12 @@ class _Walking:
             entities = [self._entities[key] for key in keys]
             degrees = [degree for entity in entities for degree in (entity.outgoing, entity.incoming)]
             most = fair_share(degrees, STEP_ROWS)
+            leaving = tuple(entity.key for entity in entities if entity.outgoing)
+            arriving = tuple(entity.key for entity in entities if entity.incoming)
             self._cut("fan-out", max(degrees, default=0) > most)
             given: dict[State, list[float]] = defaultdict(list)
-            for find in HOP_FINDS:
-                rows = (yield Ask(find, keys, most)) if keys else ()
+            for find, near in ((Find.TO_OBJECTS, leaving), (Find.TO_SUBJECTS, arriving)):
+                rows = (yield Ask(find, near, most)) if near else ()
                 self._carry(states, rows, given)
             self._states = {state: math.fsum(parts) for state, parts in given.items()}
             for (key, seed, used), weight in self._states.items():
