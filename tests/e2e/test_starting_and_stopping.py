@@ -1,11 +1,13 @@
 """`fanfuse up`: all in one process, or in several that join one bus; commands with nothing running; clean ends."""
 
 import json
+import os
 import signal
 import urllib.request
 
 from fanfuse_contracts.answer import Answer
 from fanfuse_contracts.enums import Status
+from fanfuse_testing.flow import eventually
 
 
 def test_index_with_nothing_running_then_up_finds_it(installation, acme_docs):
@@ -79,3 +81,15 @@ def _free_port() -> int:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
+
+
+async def test_a_bus_that_dies_is_started_again_and_answers_again(installation, acme_docs):
+    up = installation.up()
+    installation.must("index", str(acme_docs), "--tenant", "acme", "--corpus", "docs", "--public")
+    bus = json.loads((installation.data / "bus.json").read_text())
+    os.kill(bus["pid"], signal.SIGKILL)
+
+    await eventually(lambda: json.loads((installation.data / "bus.json").read_text())["pid"] != bus["pid"], 60)
+    await eventually(lambda: installation.fanfuse("ask", "holiday", "--tenant", "acme").returncode == 0, 60)
+    assert up.poll() is None
+    assert json.loads((installation.data / "bus.json").read_text())["url"] == bus["url"]

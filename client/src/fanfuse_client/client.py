@@ -114,7 +114,7 @@ class Client:
         subscription = await self._connection.nc.subscribe(subject, cb=waiting.hear)
         self._waiting.add(waiting)
         try:
-            await self._connection.nc.flush()
+            await self._connection.flush()
             if await self._publish(waiting.query_id, submitted.to_json(), headers):
                 await self._read_stored(waiting)
             return await self._wait(waiting, submitted.budget_ms)

@@ -115,13 +115,20 @@ class Connection:
             raise Overloaded(f"the bus refused the query: {said['error'].get('description', 'no reason given')}")
         return bool(said.get("duplicate"))
 
+    async def flush(self) -> None:
+        """Return when the bus has heard of every subscription. Raises `NotConnected`."""
+        try:
+            await self.nc.flush(timeout=2)
+        except (NatsError, TimeoutError) as error:
+            raise NotConnected(f"the connection to {self._url} is lost: {error}") from error
+
     async def send(self, subject: str, headers: dict[str, str]) -> None:
         """Publish an empty core message, with no acknowledgement."""
         try:
             await self.nc.publish(subject, b"", headers=headers)
-            await self.nc.flush(timeout=2)
         except (NatsError, TimeoutError) as error:
             raise NotConnected(f"the connection to {self._url} is lost: {error}") from error
+        await self.flush()
 
     # -- ask ----------------------------------------------------------------------------------------------------
 

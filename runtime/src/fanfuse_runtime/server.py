@@ -54,6 +54,11 @@ class NatsServer:
         assert self._process is not None, "not started"
         return self._process.pid
 
+    @property
+    def is_alive(self) -> bool:
+        """True while the child runs."""
+        return self._process is not None and self._process.poll() is None
+
     def start(self) -> Self:
         """Start the child and wait until it listens. A second start after a stop keeps port and data."""
         self._store_dir.mkdir(parents=True, exist_ok=True)

@@ -298,3 +298,11 @@ def test_a_token_signed_over_other_claims_is_refused():
 def test_a_megabyte_is_not_even_read():
     assert f"at most {MAX_PRINCIPAL_TOKEN_CHARS} are read" in refused(sign(padding="x" * 1_000_000))
     assert f"at most {MAX_PRINCIPAL_TOKEN_CHARS} are read" in refused("é" * 1_000_000)
+
+
+def test_a_claim_that_stands_twice_is_refused():
+    """Whoever signed may have meant the first, whoever reads takes the last."""
+    header = json.dumps({"alg": "EdDSA", "kid": "2026"}).encode()
+    payload = json.dumps(CLAIMS).replace("{", '{"sub": "eve", ', 1).encode()
+
+    assert "twice" in refused(sign_parts(header, payload))

@@ -59,9 +59,9 @@ The first that states a value wins.
 
 `fanfuse config check -f fanfuse.yaml` reports every fault with file, line and key, and exits with 2 if there is an
 error. A process makes the same checks when it starts (the classifier those of expressions and of the profile), and does
-not start with an error. In the file, unknown and repeated keys, tabs, a second document, YAML tags, quoted numbers and
-an empty file are errors; anchors, aliases and `<<` are fine. Secrets are masked wherever a configuration is printed,
-and no message repeats one.
+not start with an error. In the file, unknown and repeated keys, indenting tabs, a second document, YAML tags, quoted
+numbers and an empty file are errors; anchors, aliases and `<<` are fine. Secrets are masked wherever a configuration is
+printed, and no message repeats one.
 """
 _NUMBERS: Final = {"integer": "whole number", "number": "number"}
 _BOUNDS: Final = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}

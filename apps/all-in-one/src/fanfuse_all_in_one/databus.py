@@ -46,6 +46,21 @@ class DataBus:
 
     url: str
     server: NatsServer | None
+    announced_in: Path | None = None
+    """The data directory whose `bus.json` names the server; None: nobody was told of it."""
+
+    def revive(self) -> bool:
+        """Start the server again, on its port and store, if it has died; True if it had. Call it from the main thread.
+
+        Raises `ServerStartError`.
+        """
+        if self.server is None or self.server.is_alive:
+            return False
+        self.server.kill()
+        self.server.start()
+        if self.announced_in is not None:
+            _announce(self.announced_in, BusFile(self.url, self.server.pid))
+        return True
 
 
 def find_bus(data_dir: Path) -> BusFile | None:
@@ -104,7 +119,7 @@ def data_bus(
             try:
                 if announce:
                     _announce(data_dir, BusFile(server.url, server.pid))
-                yield DataBus(server.url, server)
+                yield DataBus(server.url, server, data_dir if announce else None)
             finally:
                 if announce:
                     (data_dir / _FILE).unlink(missing_ok=True)

@@ -6,8 +6,10 @@ In: which services, where the data is, ports. It decides nothing: `compose` does
 import asyncio
 import signal
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from fanfuse_all_in_one.databus import DataBus, data_bus
 from fanfuse_all_in_one.failures import OperatorError
@@ -16,9 +18,14 @@ from fanfuse_contracts.config import FanfuseConfig
 from fanfuse_contracts.enums import Stage
 from fanfuse_runtime.compose import compose
 from fanfuse_runtime.corpus_store import RegistryError
+from fanfuse_runtime.server import ServerStartError
 from fanfuse_runtime.settings import RuntimeSettings
 
 Say = Callable[[str], None]
+
+_LOOK_AT_BUS_EVERY_S: Final = 0.5
+_MAX_REVIVALS: Final = 20
+"""Per run: whoever kills the bus more often than this is not to be outlived."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +49,7 @@ def run_up(options: UpOptions, say: Say) -> None:
     with data_bus(options.data_dir, options.nats_url, announce=True, port=options.port, say=say) as bus:
         try:
             asyncio.run(_serve(options, bus, say))
-        except RegistryError as error:
+        except (RegistryError, ServerStartError) as error:
             raise OperatorError(str(error)) from error
 
 
@@ -57,8 +64,25 @@ async def _serve(options: UpOptions, bus: DataBus, say: Say) -> None:
         if process.ops is not None:
             say(f"operators http://{settings.ops_host}:{process.ops.port}/readyz /healthz /metrics")
         say(f"ready     {stages}")
-        await stop.wait()
+        await _until_stopped(stop, bus, say)
         say("stopping")
+
+
+async def _until_stopped(stop: asyncio.Event, bus: DataBus, say: Say) -> None:
+    """Wait for a signal; a bus of our own that dies meanwhile is started again, and the services reconnect to it.
+
+    Raises `OperatorError` where it keeps dying.
+    """
+    revivals = 0
+    while not stop.is_set():
+        with suppress(TimeoutError):
+            await asyncio.wait_for(stop.wait(), _LOOK_AT_BUS_EVERY_S)
+        if stop.is_set() or not bus.revive():
+            continue
+        revivals += 1
+        if revivals > _MAX_REVIVALS:
+            raise OperatorError(f"the nats-server died {revivals} times: see nats-server.log in the data directory")
+        say(f"bus       {bus.url} had died and was started again")
 
 
 def runtime_settings(options: UpOptions, nats_url: str) -> RuntimeSettings:

@@ -91,7 +91,9 @@ class ClassifierHandlers:
         return DecideReply(classification=event.classification, rejection=rejection)
 
     def _decide(self, delivery: Delivery, tenant: str, query: SubmittedQuery, now_ns: int) -> _Decided | Rejection:
-        token = delivery.headers.get(PRINCIPAL)
+        # NATS tells cases apart, callers may not: a token that is spelt otherwise must not count as none.
+        names = (name for name in delivery.headers if name.casefold() == PRINCIPAL.casefold())
+        token = next((delivery.headers[name] for name in names), None)
         authentic = self._authenticator.authenticate(query, tenant, token, now_ns / 1e9)
         if isinstance(authentic, Rejection):
             return authentic

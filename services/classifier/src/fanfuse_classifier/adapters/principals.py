@@ -4,11 +4,13 @@ In: the query of a tenant, its token and a time in broker time. Out: the query w
 `Rejection`. Nothing of a token is ever part of what comes out, is logged or raised.
 """
 
+import json
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from jwt.utils import base64url_decode
 
 from fanfuse_classifier.domain.principals import check_claims, settle_principal
 from fanfuse_classifier.domain.refusals import refuse_unauthenticated
@@ -75,8 +77,22 @@ def _verify_with(keys: Mapping[str, Ed25519PublicKey], token: str, tenant: str, 
         if key is None:
             return refuse_unauthenticated(f"the token's kid is not among the keys of tenant {tenant!r}")
         claims = jwt.decode(token, key, algorithms=[_ALGORITHM], options=_SIGNATURE_ONLY)
+        if _has_doubles(token):
+            return refuse_unauthenticated("a claim stands twice in the token")
     except jwt.InvalidSignatureError:
         return refuse_unauthenticated("the token's signature is not that of the key it names")
     except jwt.InvalidTokenError:
         return refuse_unauthenticated("the token is no compact JWT")
     return check_claims(claims, tenant, now_s)
+
+
+def _has_doubles(token: str) -> bool:
+    """True if an object of the payload names a key twice, which two readers could understand differently."""
+    doubled = False
+
+    def check(pairs: list[tuple[str, Any]]) -> None:
+        nonlocal doubled
+        doubled = doubled or len({key for key, _ in pairs}) != len(pairs)
+
+    json.loads(base64url_decode(token.split(".")[1]), object_pairs_hook=check)
+    return doubled

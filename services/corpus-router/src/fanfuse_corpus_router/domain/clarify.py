@@ -76,7 +76,8 @@ def _ambiguous(requests: Iterable[_Request]) -> Clarification:
 
 
 def _incomplete(requests: Iterable[_Request]) -> Clarification:
-    rows = ((request, argument) for request in requests for argument in request.missing)
+    every = ((request, argument) for request in requests for argument in request.missing)
+    rows = tuple(islice(every, MAX_ROWS))
     missing = tuple(
         MissingArgument(
             corpus=request.card.corpus,
@@ -85,11 +86,15 @@ def _incomplete(requests: Iterable[_Request]) -> Clarification:
             description=argument.description,
             field=argument.field,
         )
-        for request, argument in islice(rows, MAX_ROWS)
+        for request, argument in rows
     )
-    return Clarification(message=f"the query lacks {listed(map(_wanted, missing), '; ')}", missing=missing)
+    wanted = (_wanted(request.card.corpus, request.capability.name, argument) for request, argument in rows)
+    return Clarification(message=f"the query lacks {listed(wanted, '; ')}", missing=missing)
 
 
-def _wanted(row: MissingArgument) -> str:
-    how = f"state it as a filter on field {row.field!r}" if row.field is not None else "state it in the text"
-    return f"{row.argument!r} for {row.capability!r} of corpus {row.corpus!r}: {how}"
+def _wanted(corpus: str, capability: str, argument: Argument) -> str:
+    ways = [
+        *(["in the text"] if argument.pattern is not None else []),
+        *([f"as a filter on field {argument.field!r}"] if argument.field is not None else []),
+    ]
+    return f"{argument.name!r} for {capability!r} of corpus {corpus!r}: state it {' or '.join(ways)}"

@@ -30,11 +30,16 @@ class Cutoff:
         """Why the candidate at this position is selected, or is not."""
         candidate, routing = self.order[position], self.bar.routing
         if position < self.passed_n:
-            return praise(candidate) if position < self.selected_n else self._limit(position)
+            return self._praise(position) if position < self.selected_n else self._limit(position)
         objection = self.bar.objection(candidate)
         if position < self.selected_n:
             return f"kept by min_corpora {routing.min_corpora} although {objection}"
         return self._limit(position) if position < routing.min_corpora else objection
+
+    def _praise(self, position: int) -> str:
+        candidate, max_cost = self.order[position], self.bar.routing.max_cost
+        dear = position == 0 and 0 < max_cost < candidate.card.cost
+        return praise(candidate) + (f", the best one stays although it costs more than {max_cost:g}" if dear else "")
 
     def _limit(self, position: int) -> str:
         routing = self.bar.routing
