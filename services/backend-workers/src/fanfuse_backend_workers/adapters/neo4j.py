@@ -15,6 +15,8 @@ from fanfuse_backend_workers.servers import ServerBackend, ServerSettings
 from fanfuse_contracts.enums import FailureKind
 
 _CONNECT_S: Final = 5.0
+_SCHEMES: Final = frozenset({"bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc"})
+_BAD_URL: Final = "the url must begin with bolt:// or neo4j://, with +s or +ssc for TLS; ca_file goes without them"
 _IDLE_S: Final = 30.0
 """A connection unused for longer is tried before it is used."""
 
@@ -22,6 +24,8 @@ _IDLE_S: Final = 30.0
 def connect(settings: ServerSettings) -> ServerBackend:
     """One driver for every corpus on the server, with at most `settings.connections` sockets."""
     statements = Statements(settings.namespace)
+    if urlsplit(settings.url).scheme not in _SCHEMES:
+        raise SearchError(FailureKind.CONFIG, _BAD_URL)
     try:
         driver = neo4j.AsyncGraphDatabase.driver(
             settings.url,
@@ -35,8 +39,7 @@ def connect(settings: ServerSettings) -> ServerBackend:
             **_encryption(settings),
         )
     except (exceptions.ConfigurationError, ValueError) as error:
-        message = "the url must begin with bolt:// or neo4j://, with +s or +ssc for TLS; ca_file goes without them"
-        raise SearchError(FailureKind.CONFIG, message) from error
+        raise SearchError(FailureKind.CONFIG, _BAD_URL) from error
     return Neo4jServer(Neo4jCalls(driver, settings.database, settings.connections), statements)
 
 
