@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fanfuse_bench import reports, routing, runs
+from fanfuse_bench import fusion, fusion_report, reports, routing, runs
 from fanfuse_bench.corpora import TENANT, Questions, real_questions, simulated_questions
 from fanfuse_bench.recording import record
 
@@ -91,7 +91,7 @@ def _add_common(parser: argparse.ArgumentParser, queries: int) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
-    parts = parser.add_subparsers(dest="part", metavar="flow | floor | rate | routing")
+    parts = parser.add_subparsers(dest="part", metavar="flow | floor | rate | routing | fusion")
     flows = parts.add_parser("flow", help="latency, CPU per query and its shares, of the whole flow in one process")
     _add_common(flows, 2_000)
     flows.add_argument("--engines", choices=("simulated", "embedded", "both"), default="both")
@@ -105,7 +105,18 @@ def _parser() -> argparse.ArgumentParser:
     rates.add_argument("--rate", type=float, default=20.0, help="queries per second (20)")
     decisions = parts.add_parser("routing", help="one decision of classifier and router, for 1, 10 and 100 corpora")
     decisions.add_argument("--decisions", type=int, default=2_000, help="how many are timed per line (2,000)")
+    fusions = parts.add_parser("fusion", help="every fusion policy on judged queries (needs the evaluation data)")
+    fusions.add_argument("--rounds", type=int, default=500, help="how many fusions are timed per line (500)")
     return parser
+
+
+def _fusion(options: argparse.Namespace) -> str:
+    sets = list(fusion.measure_all())
+    times = [(one, fusion.cpu_us(one.config, options.rounds)) for one in fusion.variants()]
+    tables = [
+        part(sets) for part in (fusion_report.quality_table, fusion_report.difference_table, fusion_report.fate_table)
+    ]
+    return "\n\n".join([*tables, fusion_report.time_table(times)])
 
 
 async def _measure(options: argparse.Namespace) -> str:
@@ -116,6 +127,8 @@ async def _measure(options: argparse.Namespace) -> str:
             return reports.rate_report(await _simulated(options), options.rate)
         case "routing":
             return routing.report(routing.measure_all(options.decisions))
+        case "fusion":
+            return _fusion(options)
         case _:
             return reports.flow_report(await flow(options), options.functions)
 

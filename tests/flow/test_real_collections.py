@@ -24,7 +24,7 @@ from fanfuse_contracts.query import QueryVector, SubmittedQuery
 from fanfuse_contracts.retrieval import LaneReply
 from fanfuse_testing.collections import Collection, load_collection
 from fanfuse_testing.flow import Flow, eventually, sample_chunk
-from tests.reference import rrf
+from tests.reference import policies
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -81,14 +81,12 @@ async def ask_all(flow: Flow, collection: Collection) -> tuple[dict[str, Answer]
 def differences(answer: Answer, replies: Mapping[str, LaneReply]) -> list[str]:
     """Where an answer's order, scores or contributions differ from the reference's."""
     planned = [report for report in answer.coverage.lanes if report.lane is not None]
-    reference = rrf.fuse(
-        [
-            rrf.ReferenceLane(
-                report.corpus, report.weight, [(hit.chunk_id, hit.rank) for hit in replies[report.lane or ""].hits]
-            )
-            for report in planned
-        ]
-    )
+    lanes = [
+        policies.ReferenceLane(report.corpus, report.weight, hits_of(replies[report.lane or ""])) for report in planned
+    ]
+    assert answer.fusion is not None
+    rows = policies.fuse(lanes, answer.fusion.policy.value)
+    reference = policies.seat([(row, []) for row in rows], answer.fusion.reserved_seats)
     wrong = [] if answer.total == len(reference) else [f"total {answer.total} is not {len(reference)}"]
     page = reference[:100]
     if [hit.chunk_id for hit in answer.hits] != [row.chunk_id for row in page]:
@@ -99,6 +97,10 @@ def differences(answer: Answer, replies: Mapping[str, LaneReply]) -> list[str]:
         if tuple(contribution.value for contribution in hit.contributions) != row.values:
             wrong.append(f"{hit.chunk_id} has other contributions")
     return wrong
+
+
+def hits_of(reply: LaneReply) -> list[policies.Hit]:
+    return [policies.Hit(hit.chunk_id, hit.rank, hit.score, hit.content_hash) for hit in reply.hits]
 
 
 def quality(collection: Collection, lists: Mapping[str, list[str]]) -> float:

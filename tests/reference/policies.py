@@ -63,8 +63,8 @@ def rrf_rank(lane: ReferenceLane, hit: Hit, k: int, rounded: Round) -> Fraction:
 
 
 def minmax(lane: ReferenceLane, hit: Hit, _k: int, rounded: Round) -> Fraction:
-    scores = [Fraction(one.score) for one in lane.hits]
-    weight, lowest, highest = Fraction(lane.weight), min(scores), max(scores)
+    scores = [one.score for one in lane.hits]
+    weight, lowest, highest = Fraction(lane.weight), Fraction(min(scores)), Fraction(max(scores))
     share = Fraction(1, 2)
     if lowest != highest:
         share = rounded(rounded(Fraction(hit.score) - lowest) / rounded(highest - lowest))
