@@ -29,8 +29,8 @@ T = TypeVar("T")
 _log = get_logger("operator")
 _STREAM: Final = streams.DEADLETTER.name
 _NEXT_TIMEOUT_S: Final = 5.0
-_NO_MESSAGE: Final = 10057
-"""What the server says (with code 500) to the deletion of a message that is gone."""
+_GONE: Final = frozenset({10043, 10057})
+"""What the server says to the deletion of a message that is gone: between others, or at the end of the stream."""
 
 
 class UnknownLetterError(OperatorError):
@@ -161,7 +161,7 @@ async def _found(call: Awaitable[T]) -> T | None:
     except NotFoundError:
         return None
     except APIError as error:
-        if error.err_code == _NO_MESSAGE:
+        if error.err_code in _GONE:
             return None
         raise OperatorError(f"the dead letters can't be reached: {error}") from error
     except NatsError as error:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_TO_THE_SECOND = len("2026-01-01T00:00:00")
+
 deadletter_app = typer.Typer(help="Messages that no retry of a service could help.", no_args_is_help=True)
 
 Ids = Annotated[list[int], typer.Argument(min=1, help="Ids as `deadletter list` shows them.")]
@@ -80,7 +82,7 @@ def show(
     console = results()
     for name, value in shown.items():
         text = json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else str(value)
-        console.print(escape(f"{name:<12} {text}"), soft_wrap=True)
+        console.print(escape(f"{name:<14} {text}"), soft_wrap=True)
 
 
 @deadletter_app.command("retry")
@@ -146,10 +148,12 @@ def _on_bus(data: Path, nats_url: str | None, work: "Callable[[Bus], Awaitable[T
 
 
 def _table(found: "Found") -> Table:
-    table = Table("id", "at", "stage", "tenant", "reason", "deliveries", "subject", "detail", box=None, pad_edge=False)
+    table = Table("id", "at", "stage", "tenant", "reason", "deliveries", box=None, pad_edge=False)
+    table.add_column("subject", overflow="fold")
+    table.add_column("detail", overflow="fold")
     for one in found.letters:
         it = one.content
-        at = it.at.partition(".")[0]
+        at = it.at[:_TO_THE_SECOND]
         row = (str(one.id), at, it.stage.value, it.tenant, it.reason, str(it.deliveries), it.subject, it.detail)
         table.add_row(*map(escape, row))
     return table
