@@ -49,7 +49,8 @@ class FusionConfig(Written):
 
     @model_validator(mode="after")
     def _k_has_an_effect(self) -> Self:
-        if not self.policy.ranked and "k" in self.model_fields_set:
+        # The default may stand there: a configuration that is printed whole can be read back.
+        if not self.policy.ranked and self.k != limits.RRF_K:
             raise ValueError(
                 f"k has no effect under policy {self.policy.value}: leave it out, or state rrf or rrf_rank"
             )
