@@ -26,31 +26,31 @@ class Statements:
     def __init__(self, namespace: str) -> None:
         if not _NAMESPACE.fullmatch(namespace):
             raise SearchError(FailureKind.CONFIG, "the namespace must be one token: a-z, 0-9, '_' and '-'")
-        self._plain = namespace.replace("-", "_")
+        self._namespace = namespace
         self.chunk, self.entity, self.word, self.index = (
             f"`{namespace}_{kind}`" for kind in ("Chunk", "Entity", "RelationWord", "Index")
         )
-        self.names = f"{self._plain}_entity_words"
+        self.names = f"{namespace}_entity_words"
 
     def schema(self) -> list[str]:
         """Constraints and indexes that every server has to have."""
         labels = {"chunk": self.chunk, "entity": self.entity, "word": self.word, "index": self.index}
         unique = [
-            f"CREATE CONSTRAINT {self._plain}_{kind}_key IF NOT EXISTS FOR (n:{label}) REQUIRE n.key IS UNIQUE"
+            f"CREATE CONSTRAINT `{self._namespace}_{kind}_key` IF NOT EXISTS FOR (n:{label}) REQUIRE n.key IS UNIQUE"
             for kind, label in labels.items()
         ]
         scoped = [
-            f"CREATE INDEX {self._plain}_{kind}_scope IF NOT EXISTS FOR (n:{labels[kind]}) ON (n.scope)"
+            f"CREATE INDEX `{self._namespace}_{kind}_scope` IF NOT EXISTS FOR (n:{labels[kind]}) ON (n.scope)"
             for kind in ("chunk", "entity", "word")
         ]
         return [*unique, *scoped, (
-            f"CREATE INDEX {self._plain}_entity_last IF NOT EXISTS FOR (n:{self.entity}) ON (n.scoped_last_name)"
+            f"CREATE INDEX `{self._namespace}_entity_last` IF NOT EXISTS FOR (n:{self.entity}) ON (n.scoped_last_name)"
         )]  # fmt: skip
 
     def full_text(self) -> str:
         """The index of the words of names, where the server can make one."""
         return (
-            f"CREATE FULLTEXT INDEX {self.names} IF NOT EXISTS FOR (n:{self.entity}) ON EACH [n.words, n.place]"
+            f"CREATE FULLTEXT INDEX `{self.names}` IF NOT EXISTS FOR (n:{self.entity}) ON EACH [n.words, n.place]"
             " OPTIONS {indexConfig: {`fulltext.analyzer`: 'standard-no-stop-words'}}"
         )
 

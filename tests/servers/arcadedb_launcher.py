@@ -1,0 +1,28 @@
+"""Runs one ArcadeDB server that speaks Bolt: arcadedb_launcher.py <folder> <bolt port> <password>. Prints "ready"."""
+
+import sys
+import threading
+from pathlib import Path
+
+from arcadedb_embedded.server import ArcadeDBServer  # type: ignore[import-not-found]
+
+if __name__ == "__main__":
+    folder, port, password = sys.argv[1:]
+    server = ArcadeDBServer(
+        root_path=folder,
+        root_password=password,
+        jvm_kwargs={"heap_size": "512m"},
+        config={
+            "http_port": int(port) + 1,
+            "host": "127.0.0.1",
+            "server_plugins": "Bolt:com.arcadedb.bolt.BoltProtocolPlugin",
+            "bolt_port": int(port),
+            "bolt_defaultDatabase": "neo4j",
+        },
+    )
+    server.start()
+    if not Path(folder, "databases", "neo4j").is_dir():
+        server.create_database("neo4j")
+    sys.stdout.write("ready\n")
+    sys.stdout.flush()
+    threading.Event().wait()
