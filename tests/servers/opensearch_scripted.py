@@ -94,7 +94,7 @@ class ScriptedServer:
                 while await self._serve_one(reader, writer):
                     pass
             writer.close()
-            with suppress(ConnectionError, ssl.SSLError):
+            with suppress(ConnectionError, ssl.SSLError, asyncio.CancelledError):
                 await writer.wait_closed()
         finally:
             self._serving.discard(task)

@@ -1,0 +1,46 @@
+"""The Elasticsearch client against real OpenSearch, through a test-only proxy that names the product Elasticsearch.
+
+This is not a test of Elasticsearch: none can be had here. It shows that the adapter's requests hold on a real engine at
+any size, where the stand-in is slow and in some filters wrong.
+"""
+
+import pytest
+
+from fanfuse_backend_workers.adapters.elasticsearch import connect
+from fanfuse_backend_workers.ports import SearchError
+from fanfuse_backend_workers.servers import ServerSettings
+from fanfuse_contracts.enums import FailureKind, Kind
+from fanfuse_testing.server_suite import Connect, ServerSuite
+from tests.servers.opensearch import opensearch_url
+from tests.servers.opensearch_release import OPENSEARCH_2, OPENSEARCH_3
+from tests.servers.opensearch_shim import shim_url
+
+
+@pytest.mark.engine
+class TestElasticsearchOnOpenSearch2(ServerSuite):
+    kind = Kind.KEYWORD
+
+    @pytest.fixture
+    def connect(self) -> Connect:
+        settings = ServerSettings(url=shim_url(OPENSEARCH_2))
+        return lambda: connect(settings)
+
+
+@pytest.mark.engine
+class TestElasticsearchOnOpenSearch3(ServerSuite):
+    kind = Kind.KEYWORD
+
+    @pytest.fixture
+    def connect(self) -> Connect:
+        settings = ServerSettings(url=shim_url(OPENSEARCH_3))
+        return lambda: connect(settings)
+
+
+@pytest.mark.engine
+async def test_without_the_proxy_the_client_refuses_opensearch() -> None:
+    """The shipped adapter keeps the client's check of the product, and its content types."""
+    backend = connect(ServerSettings(url=opensearch_url(OPENSEARCH_2)))
+    with pytest.raises(SearchError) as refused:
+        await backend.health()
+    assert refused.value.kind is FailureKind.CONFIG
+    await backend.close()
