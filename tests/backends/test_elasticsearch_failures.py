@@ -79,10 +79,22 @@ async def test_a_refusal_has_its_kind_and_shows_no_text(
         assert secret not in failed.message
 
 
-@pytest.mark.parametrize("body", ["<html>welcome</html>", ["a list"], "null"])
+@pytest.mark.parametrize("body", ["<html>welcome</html>", ["a list"], "null", {}, {"hits": None}, {"hits": {}}])
 async def test_what_is_no_search_server_is_no_empty_result(connect: Connect, body: object) -> None:
     async with ScriptedServer(searched(lambda _: Answer(200, body))) as server:
         assert (await searching(connect, server)).kind is FailureKind.UNAVAILABLE
+
+
+async def test_texts_and_counts_of_half_an_index_are_no_answer(connect: Connect) -> None:
+    """A text that is not given would be called gone; a count that is short would be called wrong."""
+    for short in ({"timed_out": True}, {"_shards": {"total": 2, "failed": 1}}):
+        async with ScriptedServer(searched(lambda _, short=short: hits(count=1, **short))) as server:  # type: ignore[misc]
+            backend = connect(ServerSettings(url=server.url))
+            for call in (backend.texts(card_of(backend, KEY), ["c1", "c2"]), backend.count(KEY)):
+                with pytest.raises(SearchError) as refused:
+                    await call
+                assert refused.value.kind is FailureKind.UNAVAILABLE
+            await backend.close()
 
 
 async def test_the_elasticsearch_client_takes_no_other_product() -> None:

@@ -12,7 +12,7 @@ from fanfuse_backend_workers.adapters.filter_values import EXACT_OPERATORS
 from fanfuse_backend_workers.adapters.lucene_calls import Call, Calls, Patience
 from fanfuse_backend_workers.adapters.lucene_failures import ServerError
 from fanfuse_backend_workers.adapters.lucene_filters import compile_filter
-from fanfuse_backend_workers.adapters.lucene_queries import read_result, search_body
+from fanfuse_backend_workers.adapters.lucene_queries import read_result, search_body, shortage
 from fanfuse_backend_workers.domain.analysis import analyse_query
 from fanfuse_backend_workers.ports import EngineResult, SearchRequest
 from fanfuse_contracts.enums import FailureKind, Kind
@@ -63,4 +63,6 @@ class LuceneEngine:
 async def count(calls: Calls, index: str) -> int:
     """Documents of an index that are found; raises NOT_FOUND where there is no such index."""
     said: dict[str, Any] = await calls.ask(Call("count", "GET", f"/{index}/_count"), _READING)
+    if (short := shortage(said)) is not None or not isinstance(said.get("count"), int):
+        raise ServerError(FailureKind.UNAVAILABLE, f"the chunks could not be counted: {short or 'no count came back'}")
     return int(said["count"])

@@ -10,14 +10,18 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from fanfuse_backend_workers.adapters.lucene_failures import ServerError
 from fanfuse_backend_workers.adapters.lucene_filters import Query
 from fanfuse_backend_workers.domain.analysis import WHOLE_WEIGHT, QueryTerms
 from fanfuse_backend_workers.ports import EngineHit, EngineResult, SearchRequest
+from fanfuse_contracts.enums import FailureKind
 
 MAX_TERMS: Final = 768
 """Distinct terms of a query; servers take 1,024 clauses, and the filter has some."""
 _MAX_TERM_SCORE: Final = 2.2 * math.log(2**32 + 2)
 """BM25's k1 + 1, times the inverse document frequency of a word in one of 2^31 documents, the most an index holds."""
+_SERVER_SHARE: Final = 0.8
+"""Of the time for a search: what the server found by then still comes back as a short list."""
 _HIT_FIELDS: Final = ("chunk_id", "content_hash", "title")
 
 
@@ -29,7 +33,7 @@ def search_body(request: SearchRequest, terms: QueryTerms, condition: Query | No
     scored = list(_scored(terms))[:MAX_TERMS]
     return {
         "size": request.window,
-        "timeout": f"{max(1, round(timeout_s * 1_000))}ms",
+        "timeout": f"{max(1, round(timeout_s * _SERVER_SHARE * 1_000))}ms",
         "track_total_hits": False,
         "_source": _HIT_FIELDS,
         "query": {"bool": {"should": scored, "minimum_should_match": 1, "filter": required}},
@@ -38,10 +42,29 @@ def search_body(request: SearchRequest, terms: QueryTerms, condition: Query | No
 
 
 def read_result(reply: Mapping[str, Any], terms: QueryTerms) -> EngineResult:
-    """The hits of a reply; one without a chunk id or a finite score is dropped and counted."""
-    found = reply.get("hits", {}).get("hits", ())
+    """The hits of a reply; one without a chunk id or a finite score is dropped and counted. Raises `ServerError`."""
+    found = stored_hits(reply)
     hits = tuple(hit for one in found if (hit := _hit(one)) is not None)
     return EngineResult(hits, _cut(reply, terms), dropped=len(found) - len(hits))
+
+
+def stored_hits(reply: Mapping[str, Any]) -> list[Any]:
+    """Raises `ServerError(UNAVAILABLE)` for what is no reply to a search: no list is no empty list."""
+    found = reply.get("hits")
+    hits = found.get("hits") if isinstance(found, Mapping) else None
+    if not isinstance(hits, list):
+        raise ServerError(FailureKind.UNAVAILABLE, "what answers there is no search server: its reply has no hits")
+    return hits
+
+
+def shortage(reply: Mapping[str, Any]) -> str | None:
+    """Why a reply holds less than there is, else None."""
+    if reply.get("timed_out"):
+        return "the server ran out of time"
+    shards = reply.get("_shards", {})
+    if failed := shards.get("failed", 0):
+        return f"{failed} of {shards.get('total', failed)} shards failed"
+    return None
 
 
 def _scored(terms: QueryTerms) -> Iterator[Query]:
@@ -75,10 +98,7 @@ def _hit(found: Mapping[str, Any]) -> EngineHit | None:
 
 
 def _cut(reply: Mapping[str, Any], terms: QueryTerms) -> str | None:
-    if reply.get("timed_out"):
-        return "the server ran out of time"
-    shards = reply.get("_shards", {})
-    if failed := shards.get("failed", 0):
-        return f"{failed} of {shards.get('total', failed)} shards failed"
+    if (short := shortage(reply)) is not None:
+        return short
     asked = sum(1 for _ in _scored(terms))
     return None if asked <= MAX_TERMS else f"{MAX_TERMS} of the query's {asked} terms were searched"

@@ -15,6 +15,7 @@ from fanfuse_backend_workers.adapters.lucene_documents import delete_line, index
 from fanfuse_backend_workers.adapters.lucene_engine import LuceneEngine, count
 from fanfuse_backend_workers.adapters.lucene_failures import ServerError
 from fanfuse_backend_workers.adapters.lucene_mapping import IndexNames, check_mapping, fields_of, index_body
+from fanfuse_backend_workers.adapters.lucene_queries import shortage, stored_hits
 from fanfuse_backend_workers.adapters.lucene_writing import WRITING, LuceneWriter
 from fanfuse_backend_workers.ports import SearchEngine
 from fanfuse_backend_workers.servers import IndexKey, IndexShape, ServerSettings
@@ -175,7 +176,9 @@ class LuceneServer:
             "query": {"bool": {"filter": [*exact, {"terms": {"chunk_id": list(chunk_ids)}}]}},
         }
         found = await self._ask("texts", "POST", f"/{self._names.index(key)}/_search", body)
-        stored = (hit["_source"] for hit in found["hits"]["hits"])
+        if (short := shortage(found)) is not None:
+            raise ServerError(FailureKind.UNAVAILABLE, f"not all texts could be read: {short}")
+        stored = (hit["_source"] for hit in stored_hits(found))
         return [ChunkText(chunk_id=one["chunk_id"], text=one["text"], source=one["source"]) for one in stored]
 
 
