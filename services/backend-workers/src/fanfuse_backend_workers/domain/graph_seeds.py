@@ -138,7 +138,8 @@ def _by_words(seed: str, question: Question, found: Seeds) -> Generator[Ask, Row
     named = {row["key"]: Entity.of(row) for row in rows if words <= set(words_of(row["key"]))}
     if named:
         ordered = sorted(named.values(), key=lambda entity: (len(entity.key.split()), -entity.mentions, entity.key))
-        found.add(ordered, question.place_of(seed))
+        # Names that merely hold the words are a guess: taking the likeliest leaves out nothing that was asked for.
+        found.add(ordered[:MATCHES_PER_SEED], question.place_of(seed))
 
 
 def _by_wanted(rows: Iterable[Row]) -> dict[str, list[Entity]]:
