@@ -34,11 +34,11 @@ demo: $(STAMP) ## index a sample corpus and ask it, with no engine installed
 	@$(BIN)/fanfuse demo
 
 test: $(STAMP) ## run the tests, two files at a time (PYTEST_ARGS="-k name" for some, one at a time)
-	@$(BIN)/pytest -m "not engine" $(PYTEST_ARGS)
-	@echo "left out: tests on real engine servers (make test-engines)"
+	@$(BIN)/pytest -m "not engine and not slow" $(PYTEST_ARGS)
+	@echo "left out: tests on real engine servers, and slow ones (make test-engines)"
 
-test-engines: $(STAMP) ## run the tests that start real OpenSearch and Neo4j servers (needs Java and Maven; no Docker)
-	@$(BIN)/pytest -m engine -rs
+test-engines: $(STAMP) ## run the slow tests and those that start real OpenSearch and Neo4j servers (Java and Maven, no Docker)
+	@$(BIN)/pytest -m "engine or slow" -rs
 
 check: lint types imports size docs-check ## everything but the tests; under a minute
 

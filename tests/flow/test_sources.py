@@ -5,7 +5,7 @@
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
@@ -74,6 +74,14 @@ async def build_corpora(deployment: Deployment, records_pool: str) -> None:
         await register(deployment, CorpusCard(tenant=TENANT, corpus=corpus, backends=(wiring,), **stated))
         chunks = [sample_chunk(i, text, metadata={"employee": i.upper()}) for i, text in TEXTS[corpus].items()]
         await deployment.index(TENANT, corpus, chunks, FIELDS)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _records_are_a_backend() -> Iterator[None]:
+    """The configuration names the backend of the records."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FANFUSE__BACKENDS__KEYWORD__RECORDS__POOL", RECORDS)
+        yield
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")

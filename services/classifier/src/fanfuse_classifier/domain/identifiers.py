@@ -12,6 +12,8 @@ from typing import Final, NamedTuple
 from fanfuse_classifier.domain.lexicon import CODE_NAMES, word_set
 from fanfuse_classifier.domain.scripts import HAN, HANGUL, UNSPACED
 
+_MASK = "\x1f"
+"""Stands where a particle is left out: a blank for runs, and none for identifiers that hold blanks."""
 # A particle may follow an identifier without a blank in these scripts.
 _ATTACHED: Final = re.compile(f"[{UNSPACED}{HANGUL}]")
 
@@ -87,7 +89,7 @@ class Identifier(NamedTuple):
 def find_identifiers(text: str) -> tuple[Identifier, ...]:
     """Every identifier, in order of place; none overlaps another."""
     ascii_only = text.isascii()
-    masked = text if ascii_only else _ATTACHED.sub(" ", text)
+    masked = text if ascii_only else _ATTACHED.sub(_MASK, text)
     whole = list(_forms(masked))
     if not ascii_only:
         whole.extend(Identifier(match[0], *match.span()) for match in _HAN_FORM.finditer(text))
