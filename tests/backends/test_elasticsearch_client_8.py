@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.servers.opensearch_release import CACHE
+from tests.servers.maven import CACHE
 
 CLIENT = "elasticsearch[async]==8.19.3"
 FILES = ("test_elasticsearch.py", "test_elasticsearch_failures.py", "test_elasticsearch_overload.py")

@@ -159,5 +159,6 @@ async def test_a_deleted_index_is_not_found_by_an_engine_opened_before(server: S
     assert missing.value.kind is FailureKind.NOT_FOUND
 
 
-async def test_health_of_an_installation_without_an_index(server: Server) -> None:
+async def test_an_installation_without_an_index_is_healthy(server: Server) -> None:
     await server.backend.health()
+    assert await server.backend.generations(*KEY[:2]) == (), "asking for health makes no index"

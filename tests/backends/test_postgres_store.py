@@ -166,6 +166,7 @@ async def test_reread_looks_at_once(postgres_dsn, monkeypatch):
         revision = await reader.put(DOCS, 0)
         reader.reread()
         await applied(reader, revision)
+        assert reader.get("acme", "docs") == DOCS
 
 
 async def test_an_outage_leaves_the_last_known_cards_and_says_so(

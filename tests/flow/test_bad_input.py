@@ -116,7 +116,7 @@ async def test_a_bad_message_gets_its_typed_rejection(
 
 
 async def test_refusals_are_quick(taken_ms: list[float], say: Callable[[str], None]) -> None:
-    """A figure for people; the bound is one that a busy machine keeps."""
+    """A figure for people; the bound is one that a busy machine keeps. Alone it has nothing to measure."""
     if not taken_ms:
         pytest.skip("measures the refusals of the other tests of this file: run them with it")
     say(f"{len(taken_ms)} refusals heard after {median(taken_ms):.1f} ms (median), {max(taken_ms):.1f} ms (slowest)")

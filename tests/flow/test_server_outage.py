@@ -123,7 +123,7 @@ async def test_a_server_that_is_back_is_used_within_seconds(
     await eventually(degraded, 20, 0.05)
     await asyncio.to_thread(qdrant.start)
     began = asyncio.get_running_loop().time()
-    await eventually(lambda: complete(flow), BACK_WITHIN_S, 0.1)
+    assert await eventually(lambda: complete(flow), BACK_WITHIN_S, 0.1)
     say(f"a vector server is used again {asyncio.get_running_loop().time() - began:.1f} s after its start")
 
 

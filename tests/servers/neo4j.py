@@ -20,9 +20,9 @@ from pydantic import SecretStr
 
 from fanfuse_backend_workers.servers import ServerSettings
 from fanfuse_runtime.children import ended_with_parent
-from tests.servers.neo4j_release import Neo4jRelease, class_path, java_for
+from tests.servers.maven import MissingServerError, class_path, java_for
+from tests.servers.neo4j_release import Neo4jRelease
 from tests.servers.opensearch import free_port
-from tests.servers.opensearch_release import MissingServerError
 
 NEO4J_5: Final = Neo4jRelease("5.26.16", 17)
 PASSWORD: Final = "only-for-tests"

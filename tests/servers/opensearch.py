@@ -20,7 +20,8 @@ from typing import Final, Self
 import pytest
 
 from fanfuse_runtime.children import ended_with_parent
-from tests.servers.opensearch_release import MissingServerError, Release, class_path, java_for
+from tests.servers.maven import MissingServerError, class_path, java_for
+from tests.servers.opensearch_release import Release
 
 _LAUNCHER: Final = Path(__file__).with_name("OpenSearchLauncher.java")
 _START_WITHIN_S: Final = 120.0

@@ -39,6 +39,7 @@ def _refuse_unfit(data: bytes) -> None:
         raise ExtractionError(Code.ENCRYPTED, "it needs a password, or is an old .doc with a new name")
     try:
         size = sum(entry.file_size for entry in zipfile.ZipFile(io.BytesIO(data)).infolist())
+    # What zipfile raises for a compression, or a version of the format, that it does not read.
     except (zipfile.BadZipFile, NotImplementedError) as error:
         raise ExtractionError(Code.UNREADABLE, f"not a DOCX file, or incomplete: {error}") from error
     if size > limits.MAX_UNPACKED_BYTES:

@@ -3,7 +3,7 @@
 In: a way to connect. Out: fixtures and builders. What a test made is deleted at its end.
 """
 
-from abc import ABC
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import ClassVar
 from uuid import uuid4
@@ -64,9 +64,9 @@ class ServerCase(ABC):
     kind: ClassVar[Kind]
 
     @pytest.fixture
+    @abstractmethod
     def connect(self) -> Connect:
-        """Gives a new client of the server under test."""
-        raise NotImplementedError("override the fixture 'connect'")
+        """Gives a new client of the server under test: every suite says how."""
 
     @pytest.fixture
     def tenant(self) -> str:

@@ -71,7 +71,7 @@ def test_what_is_no_number_is_refused(tmp_path, number):
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "\x00"])
 def test_what_is_no_profile_is_refused(tmp_path, content):
-    refused(tmp_path, content)
+    assert refused(tmp_path, content)
 
 
 def test_many_problems_are_told_in_one_line(tmp_path):
