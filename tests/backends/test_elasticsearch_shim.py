@@ -17,22 +17,12 @@ from tests.servers.opensearch_shim import shim_url
 
 
 @pytest.mark.engine
-class TestElasticsearchOnOpenSearch2(ServerSuite):
+class TestElasticsearchOnOpenSearch(ServerSuite):
     kind = Kind.KEYWORD
 
-    @pytest.fixture
-    def connect(self) -> Connect:
-        settings = ServerSettings(url=shim_url(OPENSEARCH_2))
-        return lambda: connect(settings)
-
-
-@pytest.mark.engine
-class TestElasticsearchOnOpenSearch3(ServerSuite):
-    kind = Kind.KEYWORD
-
-    @pytest.fixture
-    def connect(self) -> Connect:
-        settings = ServerSettings(url=shim_url(OPENSEARCH_3))
+    @pytest.fixture(params=[OPENSEARCH_2, OPENSEARCH_3], ids=lambda release: release.version)
+    def connect(self, request: pytest.FixtureRequest) -> Connect:
+        settings = ServerSettings(url=shim_url(request.param))
         return lambda: connect(settings)
 
 

@@ -11,41 +11,13 @@ from fanfuse_backend_workers.ports import SearchEngine, SearchRequest
 from fanfuse_backend_workers.servers import ServerBackend, ServerSettings
 from fanfuse_contracts.chunks import Chunk
 from fanfuse_contracts.filters import And, Filter, Leaf, Op
+from fanfuse_testing.hostile_queries import QUERIES, TEXTS
 from fanfuse_testing.server_case import card_of, write
 from tests.servers.opensearch_all import KEYWORD_SERVERS, KeywordServer
 from tests.servers.opensearch_errors import KEY, hits, searched
 from tests.servers.opensearch_scripted import ScriptedServer
 
 Connect = Callable[[ServerSettings], ServerBackend]
-TEXTS = (
-    "user alice",
-    "4711 bar",
-    "val d'or",
-    "c++ x",
-    "unbalanced",
-    "orders 12 notes 9",
-    "secret exists",
-    "drop table docs",
-)
-ASKED = [
-    ("user:/alice", ["c0"]),
-    ("4711 { bar", ["c1"]),
-    ("VAL D OR", ["c2"]),
-    ("NOT", []),
-    ("a AND", []),
-    ("C++ (x)", ["c3"]),
-    ('"unbalanced', ["c4"]),
-    ("*", []),
-    ("/orders/12/notes?_=9", ["c5"]),
-    ("_exists_:secret", ["c6"]),
-    ("tenant:acme", []),
-    ("words:alice", ["c0"]),
-    ("'; DROP TABLE docs; --", ["c7"]),
-    ("alice^1000 || zzz~2 && [a TO b]", ["c0"]),
-    ('{"match_all": {}}', []),
-    ("\\", []),
-    ("", []),
-]
 IDS = (
     "TRAVEL-2026-02 travel travel 2026 01 cancellation fee cancellation fee refund travel 01 01",
     "short notice about TRAVEL-2026-01",
@@ -86,7 +58,7 @@ async def found(engine: SearchEngine, text: str, identifiers: tuple[str, ...] = 
 async def test_text_is_data(backend: ServerBackend) -> None:
     """ELA-01, CLS-01: no operator, no field, no wildcard, no error."""
     engine = await opened(backend, TEXTS)
-    assert [(text, await found(engine, text)) for text, _ in ASKED] == ASKED
+    assert [(text, await found(engine, text)) for text, _ in QUERIES] == list(QUERIES)
 
 
 @pytest.mark.parametrize("connect", [elasticsearch.connect, opensearch.connect], ids=["elasticsearch", "opensearch"])
@@ -96,11 +68,11 @@ async def test_the_body_that_is_sent_holds_terms_only(connect: Connect) -> None:
         backend = connect(ServerSettings(url=server.url))
         engine = await backend.open(card_of(backend, KEY))
         condition = Leaf(field="lang", op=Op.EQ, value='de" OR *:*')
-        for text, _ in ASKED:
+        for text, _ in QUERIES:
             await engine.search(asked(text, condition=condition))
         await backend.close()
     bodies = [one.json() for one in server.asked_for("/_search")]
-    assert len(bodies) == len([hits for text, hits in ASKED if hits or text in ("tenant:acme", '{"match_all": {}}')])
+    assert len(bodies) == len([hits for text, hits in QUERIES if hits or text in ("tenant:acme", '{"match_all": {}}')])
     for body in bodies:
         assert set(_kinds(body["query"])) <= {"bool", "term", "terms", "constant_score", "match_phrase"}
         assert set(_fields(body["query"])) <= {"words", "wholes", "tenant", "corpus", "m.lang.s"}

@@ -11,20 +11,10 @@ from tests.servers.opensearch_release import OPENSEARCH_2, OPENSEARCH_3
 
 
 @pytest.mark.engine
-class TestOpenSearch2(ServerSuite):
+class TestOpenSearch(ServerSuite):
     kind = Kind.KEYWORD
 
-    @pytest.fixture
-    def connect(self) -> Connect:
-        settings = ServerSettings(url=opensearch_url(OPENSEARCH_2))
-        return lambda: connect(settings)
-
-
-@pytest.mark.engine
-class TestOpenSearch3(ServerSuite):
-    kind = Kind.KEYWORD
-
-    @pytest.fixture
-    def connect(self) -> Connect:
-        settings = ServerSettings(url=opensearch_url(OPENSEARCH_3))
+    @pytest.fixture(params=[OPENSEARCH_2, OPENSEARCH_3], ids=lambda release: release.version)
+    def connect(self, request: pytest.FixtureRequest) -> Connect:
+        settings = ServerSettings(url=opensearch_url(request.param))
         return lambda: connect(settings)

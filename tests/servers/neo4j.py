@@ -6,9 +6,7 @@ instead. Each listens on a free port of this machine, keeps its data in a tempor
 
 import atexit
 import os
-import shutil
 import subprocess
-import tempfile
 import threading
 import time
 from functools import cache
@@ -20,6 +18,7 @@ from pydantic import SecretStr
 
 from fanfuse_backend_workers.servers import ServerSettings
 from fanfuse_runtime.children import ended_with_parent
+from tests.servers.child import ChildServer
 from tests.servers.maven import MissingServerError, class_path, java_for
 from tests.servers.neo4j_release import Neo4jRelease
 from tests.servers.opensearch import free_port
@@ -31,13 +30,12 @@ _START_WITHIN_S: Final = 180.0
 _OPTIONS: Final = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
 
-class Neo4jServer:
+class Neo4jServer(ChildServer):
     """One server, in a folder that goes with it."""
 
     def __init__(self, release: Neo4jRelease) -> None:
         self._release = release
-        self._folder = Path(tempfile.mkdtemp(prefix="fanfuse-neo4j-"))
-        self._process: subprocess.Popen[str] | None = None
+        super().__init__("neo4j")
         self._port = free_port()
         self.settings = ServerSettings(
             url=f"bolt://127.0.0.1:{self._port}", username="neo4j", password=SecretStr(PASSWORD)
@@ -47,24 +45,13 @@ class Neo4jServer:
         """Start it and wait until it is ready. A second start after a kill keeps port and data."""
         java, jars = java_for(self._release), class_path(self._release)
         command = [str(java), *_OPTIONS, *self._release.options, "-cp", jars, str(_LAUNCHER)]
-        arguments = [str(self._folder / "data"), str(self._port), PASSWORD]
-        with (self._folder / "log").open("ab") as log:
-            self._process = subprocess.Popen(
+        arguments = [str(self.folder / "data"), str(self._port), PASSWORD]
+        with (self.folder / "log").open("ab") as log:
+            self.process = subprocess.Popen(
                 [*command, *arguments], stdout=subprocess.PIPE, stderr=log, text=True, preexec_fn=ended_with_parent()
             )
-        self._await_ready(self._process)
+        self._await_ready(self.process)
         return self
-
-    def kill(self) -> None:
-        """End it at once (SIGKILL): connections are cut, what was committed is kept."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-
-    def close(self) -> None:
-        """End it and remove its files."""
-        self.kill()
-        shutil.rmtree(self._folder, ignore_errors=True)
 
     def _await_ready(self, process: subprocess.Popen[str]) -> None:
         ready = threading.Event()
@@ -72,8 +59,7 @@ class Neo4jServer:
         deadline = time.monotonic() + _START_WITHIN_S
         while not ready.wait(0.1):
             if process.poll() is not None or time.monotonic() > deadline:
-                said = (self._folder / "log").read_text()[-1_000:]
-                raise RuntimeError(f"Neo4j {self._release.version} did not start: {said}")
+                raise RuntimeError(f"Neo4j {self._release.version} did not start: {self.said()}")
 
 
 @cache

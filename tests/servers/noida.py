@@ -6,10 +6,8 @@ and checks no password. Its data is in a temporary folder; it ends with the proc
 
 import atexit
 import os
-import shutil
 import subprocess
 import sysconfig
-import tempfile
 import time
 import urllib.request
 from functools import cache
@@ -19,49 +17,38 @@ from typing import Final, Self
 import pytest
 
 from fanfuse_runtime.children import ended_with_parent
+from tests.servers.child import ChildServer
 from tests.servers.opensearch import free_port
 
 _START_WITHIN_S: Final = 20.0
 
 
-class NoidaServer:
+class NoidaServer(ChildServer):
     """One server, in a folder that goes with it."""
 
     def __init__(self, binary: Path) -> None:
         self._binary = binary
-        self._folder = Path(tempfile.mkdtemp(prefix="fanfuse-noida-"))
-        self._process: subprocess.Popen[bytes] | None = None
+        super().__init__("noida")
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
 
     def start(self) -> Self:
         """Start it and wait until it answers. A second start after a kill keeps port and data."""
-        options = ["--only", "elasticsearch", "--elasticsearch-port", str(self.port), "--data-dir", str(self._folder)]
-        with (self._folder / "log").open("ab") as log:
-            self._process = subprocess.Popen(
+        options = ["--only", "elasticsearch", "--elasticsearch-port", str(self.port), "--data-dir", str(self.folder)]
+        with (self.folder / "log").open("ab") as log:
+            self.process = subprocess.Popen(
                 [self._binary, "start", *options],
-                cwd=self._folder,
+                cwd=self.folder,
                 stdout=log,
                 stderr=log,
                 preexec_fn=ended_with_parent(),
             )
         deadline = time.monotonic() + _START_WITHIN_S
         while not _answers(self.url):
-            if self._process.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError(f"noida-db did not start: {(self._folder / 'log').read_text()[-1_000:]}")
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError(f"noida-db did not start: {self.said()}")
             time.sleep(0.02)
         return self
-
-    def kill(self) -> None:
-        """End it at once (SIGKILL)."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-
-    def close(self) -> None:
-        """End it and remove its files."""
-        self.kill()
-        shutil.rmtree(self._folder, ignore_errors=True)
 
 
 @cache

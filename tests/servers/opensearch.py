@@ -6,10 +6,8 @@ this machine, keeps its data in a temporary folder and ends with the process tha
 
 import atexit
 import os
-import shutil
 import socket
 import subprocess
-import tempfile
 import time
 import urllib.request
 from contextlib import closing
@@ -20,6 +18,7 @@ from typing import Final, Self
 import pytest
 
 from fanfuse_runtime.children import ended_with_parent
+from tests.servers.child import ChildServer
 from tests.servers.maven import MissingServerError, class_path, java_for
 from tests.servers.opensearch_release import Release
 
@@ -28,45 +27,32 @@ _START_WITHIN_S: Final = 120.0
 _OPTIONS: Final = ("-Xmx512m", "-Xms256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dlog4j2.level=ERROR")
 
 
-class OpenSearchServer:
+class OpenSearchServer(ChildServer):
     """One node, in a folder that goes with it."""
 
     def __init__(self, release: Release) -> None:
         self._release = release
-        self._folder = Path(tempfile.mkdtemp(prefix="fanfuse-opensearch-"))
-        (self._folder / "config").mkdir()
-        self._process: subprocess.Popen[bytes] | None = None
+        super().__init__("opensearch")
+        (self.folder / "config").mkdir()
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
 
     def start(self) -> Self:
         """Start it and wait until it answers. A second start after a kill keeps port and data."""
         command: list[str | Path] = [java_for(self._release), *_OPTIONS, "-cp", class_path(self._release), _LAUNCHER]
-        arguments: list[str | Path] = [self._folder, self._folder / "data", str(self.port), *self._release.plugins]
-        with (self._folder / "log").open("ab") as log:
-            self._process = subprocess.Popen(
+        arguments: list[str | Path] = [self.folder, self.folder / "data", str(self.port), *self._release.plugins]
+        with (self.folder / "log").open("ab") as log:
+            self.process = subprocess.Popen(
                 [*command, *arguments], stdin=subprocess.PIPE, stdout=log, stderr=log, preexec_fn=ended_with_parent()
             )
-        self._await_ready(self._process)
+        self._await_ready(self.process)
         return self
-
-    def kill(self) -> None:
-        """End it at once (SIGKILL): connections are cut, what was acknowledged is kept."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.communicate()
-
-    def close(self) -> None:
-        """End it and remove its files."""
-        self.kill()
-        shutil.rmtree(self._folder, ignore_errors=True)
 
     def _await_ready(self, process: subprocess.Popen[bytes]) -> None:
         deadline = time.monotonic() + _START_WITHIN_S
         while not _answers(f"{self.url}/_cluster/health?wait_for_status=yellow&timeout=10s"):
             if process.poll() is not None or time.monotonic() > deadline:
-                said = (self._folder / "log").read_text()[-1_000:]
-                raise RuntimeError(f"OpenSearch {self._release.version} did not start: {said}")
+                raise RuntimeError(f"OpenSearch {self._release.version} did not start: {self.said()}")
             time.sleep(0.1)
 
 

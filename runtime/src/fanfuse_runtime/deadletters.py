@@ -14,7 +14,8 @@ from fanfuse_runtime.metrics import Metrics
 
 UNKNOWN_TENANT = "unknown"
 _MAX_DETAIL = 2_000
-_MAX_PAYLOAD = 512 * 1024
+MAX_PAYLOAD_BYTES = 512 * 1024
+"""Of a longer message only the beginning is kept."""
 
 
 def tenant_of(subject: str) -> str:
@@ -51,7 +52,7 @@ async def publish_dead_letter(
         detail=detail[:_MAX_DETAIL],
         deliveries=deliveries,
         headers={name: value for name, value in headers.items() if name.casefold() != PRINCIPAL.casefold()},
-        payload_base64=base64.b64encode(data[:_MAX_PAYLOAD]).decode(),
+        payload_base64=base64.b64encode(data[:MAX_PAYLOAD_BYTES]).decode(),
         at=datetime.fromtimestamp(bus.now_ns() / 1e9, UTC).isoformat(),
     )
     stored = await bus.publish(

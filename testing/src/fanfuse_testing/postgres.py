@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
@@ -156,25 +156,28 @@ def _free_port() -> int:
         return port
 
 
-@pytest.fixture(scope="session")
-def _session_postgres() -> Iterator[PostgresServer]:
+@contextmanager
+def _running() -> Iterator[PostgresServer]:
+    """A server; skips with the reason where none can be run."""
     try:
         server = PostgresServer().start()
     except PostgresMissingError as error:
         pytest.skip(str(error))
-    yield server
-    server.close()
+    with closing(server):
+        yield server
+
+
+@pytest.fixture(scope="session")
+def _session_postgres() -> Iterator[PostgresServer]:
+    with _running() as server:
+        yield server
 
 
 @pytest.fixture
 def own_postgres() -> Iterator[PostgresServer]:
     """A server that this test alone may stop and start again."""
-    try:
-        server = PostgresServer().start()
-    except PostgresMissingError as error:
-        pytest.skip(str(error))
-    yield server
-    server.close()
+    with _running() as server:
+        yield server
 
 
 @pytest.fixture

@@ -20,6 +20,11 @@ from fanfuse_runtime.settings import RuntimeSettings
 TENANT = "acme"
 
 
+@pytest.fixture
+def service():
+    return build
+
+
 class RunningRouter:
     """One router, its server and a client."""
 

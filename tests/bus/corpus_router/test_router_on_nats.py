@@ -14,9 +14,6 @@ from fanfuse_contracts.health import BackendState
 from fanfuse_contracts.operations import RouteAudited
 from fanfuse_contracts.plan import DecideReply, QueryPlanned, RetrieveCommand
 from fanfuse_contracts.query import AcceptedQuery
-from fanfuse_corpus_router.service import build
-from fanfuse_runtime.compose import compose
-from fanfuse_runtime.settings import RuntimeSettings
 
 CARD = CorpusCard(
     tenant="acme",
@@ -24,19 +21,6 @@ CARD = CorpusCard(
     public=True,
     backends=tuple(Wiring(kind=kind, backend="main", pool="main") for kind in (Kind.KEYWORD, Kind.GRAPH)),
 )
-
-
-@pytest.fixture
-async def process(nats_server):
-    async with compose(build, settings=RuntimeSettings(nats_url=nats_server.url)) as running:
-        yield running
-
-
-@pytest.fixture
-async def client(nats_server):
-    connection = await nats.connect(nats_server.url)
-    yield connection
-    await connection.close()
 
 
 def classified(process, query_id, tenant="acme", **query):

@@ -148,7 +148,7 @@ def test_a_lane_is_no_query():
     ("letter", "says"),
     [
         (submitted(b'{"top_k":3}'), "still can't be read (text: Field required)"),
-        (submitted(b"x" * retrying.KEPT_BYTES), "cut off"),
+        (submitted(b"x" * deadletters.MAX_PAYLOAD_BYTES), "cut off"),
         (letter_of(Stage.CLASSIFIER, "fanfuse.v1.query.submitted.ACME.q1", QUERY), "names no tenant"),
         (letter_of(Stage.HEALTH, "$JS.EVENT", b"{}"), "no message of a query"),
     ],
@@ -157,7 +157,3 @@ def test_what_nobody_can_handle_is_not_sent_again(letter, says):
     with pytest.raises(NotRetriedError) as error:
         addressed(letter)
     assert says in str(error.value)
-
-
-def test_the_kept_size_is_that_of_the_runtime():
-    assert retrying.KEPT_BYTES == deadletters._MAX_PAYLOAD

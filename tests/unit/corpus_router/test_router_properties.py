@@ -207,27 +207,6 @@ def test_exclude_beats_boost_and_floor_beats_threshold(build, four, scores, rout
     } == dict.fromkeys(excluded, 0.0)
 
 
-@settings(PROPERTY, max_examples=100)
-@given(
-    scores=scores,
-    routing=routings,
-    pin=st.lists(st.sampled_from((*NAMES, "e", "f")), min_size=1, max_size=6),
-    visible=st.frozensets(st.sampled_from(NAMES), min_size=1),
-)
-def test_a_pin_selects_exactly_what_is_pinned_and_visible(build, four, scores, routing, pin, visible):
-    cards = [card for card in four if card.corpus in visible]
-    selection = select_corpora(cards, build.event(scores=scores, corpora=tuple(pin)), routing)
-    expected = set(pin) & visible
-    if not expected:
-        assert isinstance(selection, Rejection)
-        assert selection.code is RejectionCode.UNKNOWN_CORPUS
-        return
-    assert isinstance(selection, Selection)
-    assert set(selection.decision.selected_corpora) == expected
-    assert {row.corpus for row in selection.decision.scores} == expected
-    assert all(repr(name) in selection.decision.reason for name in set(pin) - visible)
-
-
 def test_the_order_of_the_registry_and_of_scores_changes_no_byte(build):
     @settings(PROPERTY, max_examples=100)
     @given(worlds(build), scores, routings, principals, st.randoms(use_true_random=False))

@@ -45,6 +45,8 @@ options = st.fixed_dictionaries(
         "unconstrained_corpus": st.sampled_from((None, HELD, "nowhere")),
     }
 ).map(RoutingConfig.model_validate)
+pins = st.lists(st.sampled_from((*NAMES, "e", "f")), min_size=1, max_size=6)
+"""As a caller may write them: a name may stand twice."""
 corpora = st.lists(st.sampled_from((*NAMES, "e", "f")), min_size=1, max_size=6, unique=True)
 weights = st.none() | st.builds(Weights, vector=st.floats(0, 3), keyword=st.floats(0, 3), graph=st.floats(0, 3))
 decisions = corpora.flatmap(
@@ -134,7 +136,7 @@ def test_the_floor_beats_the_threshold(build, cards, scores, routing):
 
 
 @PROPERTY
-@given(scores=scores, routing=options, names=corpora, visible=st.frozensets(st.sampled_from(NAMES), min_size=1))
+@given(scores=scores, routing=options, names=pins, visible=st.frozensets(st.sampled_from(NAMES), min_size=1))
 def test_a_pin_selects_exactly_what_is_pinned_and_visible(build, cards, scores, routing, names, visible):
     seen = [card for card in cards if card.corpus in visible]
     selection = select_corpora(seen, build.event(scores=scores, corpora=tuple(names)), routing)
@@ -145,6 +147,8 @@ def test_a_pin_selects_exactly_what_is_pinned_and_visible(build, cards, scores, 
         return
     assert isinstance(selection, Selection)
     assert set(selection.decision.selected_corpora) == expected
+    assert {row.corpus for row in selection.decision.scores} == expected
+    assert all(repr(name) in selection.decision.reason for name in set(names) - visible)
     assert {row.corpus for row in selection.unconfirmed} == refusing(scores) & expected
     assert selection.standby == ()
 

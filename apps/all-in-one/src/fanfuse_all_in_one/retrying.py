@@ -22,9 +22,8 @@ from fanfuse_contracts.operations import DeadLetter
 from fanfuse_contracts.plan import QueryPlanned, RetrieveCommand
 from fanfuse_contracts.query import SubmittedQuery
 from fanfuse_contracts.tokens import InvalidTokenError
+from fanfuse_runtime.deadletters import MAX_PAYLOAD_BYTES
 
-KEPT_BYTES: Final = 512 * 1024
-"""A dead letter keeps no more of a payload (fanfuse_runtime.deadletters): at this size it may be cut off."""
 _OF_THE_SERVER: Final = "nats-"
 _MAX_ATTEMPT_DIGITS: Final = 9
 _SUBMITTED: Final = "submitted"
@@ -84,7 +83,7 @@ def addressed(letter: DeadLetter) -> Addressed:
     model = _MODEL.get(letter.stage)
     if model is None:
         raise NotRetriedError(f"what the {letter.stage.value} gave up is no message of a query: drop the letter")
-    if len(data) >= KEPT_BYTES:
+    if len(data) >= MAX_PAYLOAD_BYTES:  # it may have been cut off
         raise NotRetriedError("its payload may be cut off: only its first 512 KiB are kept")
     try:
         message = model.from_json(data)

@@ -15,7 +15,7 @@ from fanfuse_backend_workers.adapters.qdrant_server_calls import QdrantCalls, Qd
 from fanfuse_backend_workers.adapters.qdrant_server_filters import OPERATORS, compiled
 from fanfuse_backend_workers.adapters.qdrant_server_points import HIT_FIELDS, VECTOR, generation_point_id, within
 from fanfuse_backend_workers.adapters.ranking import GROWTH, Scored, settle
-from fanfuse_backend_workers.adapters.unit_vector import unit
+from fanfuse_backend_workers.adapters.unit_vector import query_direction
 from fanfuse_backend_workers.ports import EngineHit, EngineResult, SearchError, SearchRequest
 from fanfuse_backend_workers.servers import IndexKey
 from fanfuse_contracts.enums import FailureKind, Kind
@@ -121,13 +121,9 @@ class QdrantServerEngine:
             raise SearchError(FailureKind.NOT_FOUND, message)
 
     def _query_vector(self, vector: tuple[float, ...] | None) -> list[float]:
-        if not vector:
-            raise SearchError(FailureKind.EMBEDDER, "there is no query vector: the embedder gave none")
-        direction = unit(vector)
-        if direction is None:
-            raise SearchError(FailureKind.BAD_REQUEST, "the query vector has no direction: zero or not finite")
-        if len(vector) != self._size:
-            message = f"collection {self._collection!r} holds vectors of {self._size} dimensions, not {len(vector)}"
+        direction = query_direction(vector)
+        if len(direction) != self._size:
+            message = f"collection {self._collection!r} holds vectors of {self._size} dimensions, not {len(direction)}"
             raise SearchError(FailureKind.CONFIG, message)
         return direction
 

@@ -19,7 +19,7 @@ from fanfuse_backend_workers.adapters.filter_values import EXACT_OPERATORS, Fiel
 from fanfuse_backend_workers.adapters.index_manifest import IndexManifest, read_manifest, write_manifest
 from fanfuse_backend_workers.adapters.qdrant_filters import MARKS, marks, search_filter
 from fanfuse_backend_workers.adapters.ranking import Scored, best_hits
-from fanfuse_backend_workers.adapters.unit_vector import unit
+from fanfuse_backend_workers.adapters.unit_vector import query_direction, unit
 from fanfuse_backend_workers.ports import (
     EngineHit,
     EngineResult,
@@ -108,12 +108,8 @@ class QdrantVectorEngine:
         return await call_engine(partial(self._search, request, vector), request.timeout_s, ())
 
     def _query_vector(self, vector: tuple[float, ...] | None) -> list[float]:
-        if not vector:
-            raise SearchError(FailureKind.EMBEDDER, "there is no query vector: the embedder gave none")
-        direction = unit(vector)
-        if direction is None:
-            raise SearchError(FailureKind.BAD_REQUEST, "the query vector has no direction: zero or not finite")
-        self.check_dimensions(len(vector))
+        direction = query_direction(vector)
+        self.check_dimensions(len(direction))
         return direction
 
     def _search(self, request: SearchRequest, vector: list[float]) -> EngineResult:
