@@ -22,7 +22,7 @@ ifdef PIP_CERT
 export SSL_CERT_FILE ?= $(PIP_CERT)
 endif
 
-.PHONY: help install demo test test-engines check lint types imports size docs-check format docs bench clean
+.PHONY: help install demo test test-slow test-engines check lint types imports size docs-check format docs bench clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,10 +35,13 @@ demo: $(STAMP) ## index a sample corpus and ask it, with no engine installed
 
 test: $(STAMP) ## run the tests, two files at a time (PYTEST_ARGS="-k name" for some, one at a time)
 	@$(BIN)/pytest -m "not engine and not slow" $(PYTEST_ARGS)
-	@echo "left out: tests on real engine servers, and slow ones (make test-engines)"
+	@echo "left out: slow tests (make test-slow) and those on real engine servers (make test-engines)"
 
-test-engines: $(STAMP) ## run the slow tests and those that start real OpenSearch and Neo4j servers (Java and Maven, no Docker)
-	@$(BIN)/pytest -m "engine or slow" -rs
+test-slow: $(STAMP) ## run what takes long: load, outages, ranking quality on judged collections
+	@$(BIN)/pytest -m "slow and not engine" $(PYTEST_ARGS)
+
+test-engines: $(STAMP) ## run the tests on real OpenSearch and Neo4j servers (needs Java and Maven; no Docker)
+	@$(BIN)/pytest -m engine -rs
 
 check: lint types imports size docs-check ## everything but the tests; under a minute
 

@@ -21,6 +21,8 @@ from fanfuse_testing.server_case import card_of, write
 from fanfuse_testing.typed_filters import FIELDS, typed_metadata
 from tests.servers.opensearch_all import KEYWORD_SERVERS, STAND_IN, KeywordServer
 
+pytestmark = pytest.mark.slow
+
 KEY = IndexKey("acme", "docs", "g1")
 WINDOW = 50
 ROUNDING = 1e-6

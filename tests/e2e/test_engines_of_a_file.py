@@ -12,6 +12,8 @@ from tests.flow.server_flow import engine_servers
 from tests.servers.noida import NoidaServer
 from tests.servers.qdrant import QdrantShim
 
+pytestmark = pytest.mark.slow
+
 SECRET = "hunter2"
 
 

@@ -28,7 +28,7 @@ from fanfuse_testing.collections import RoutingQuery, load_collection, load_rout
 from fanfuse_testing.flow import Flow, running_flow, sample_chunk
 from fanfuse_training.fit import FitReport, fit_profile
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.slow]
 
 MERGED = "everything"
 

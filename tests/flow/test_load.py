@@ -13,7 +13,7 @@ from fanfuse_contracts.query import SubmittedQuery
 from fanfuse_testing.flow import Flow, eventually
 from tests.flow.airships import FIELDS, QUESTION, SEEDS, library
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.slow]
 
 TENANT = "acme"
 QUERIES, CONCURRENT = 2_000, 32

@@ -27,6 +27,8 @@ from fanfuse_testing.postgres import PostgresServer
 from fanfuse_testing.processes import Processes
 from tests.flow.airships import FIELDS, QUESTION, library
 
+pytestmark = pytest.mark.slow
+
 TENANT = "acme"
 AGREEING = 24
 """Decisions in a row that must agree: either of two replicas has answered some of them."""

@@ -25,7 +25,7 @@ from tests.flow.server_flow import (
 from tests.servers.noida import NoidaServer
 from tests.servers.qdrant import QdrantShim
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.slow]
 
 TENANT, CORPUS = "acme", "docs"
 QUERIES = 500
