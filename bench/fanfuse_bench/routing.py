@@ -91,7 +91,7 @@ def _decide(
         corpus_scores=found.corpus_scores,
     )
     between = time.thread_time_ns()
-    planned = plan_query(event, cards, BackendFacts(), config.retrieval.routing, _NOW_S)
+    planned = plan_query(event, cards, BackendFacts(), config.retrieval, _NOW_S)
     ended, wall_ended = time.thread_time_ns(), time.perf_counter_ns()
     assert isinstance(planned, PlannedQuery), planned
     selected = len(planned.plan.corpus_decision.selected_corpora)

@@ -9,6 +9,7 @@ from fanfuse_contracts.enums import FailureKind, FallbackReason, Kind, LaneOutco
 from fanfuse_contracts.fusion import FusionApplied
 from fanfuse_contracts.plan import Clarification, CorpusRoutingDecision, Rejection, RoutingDecision, Unconfirmed
 from fanfuse_contracts.query import Hop
+from fanfuse_contracts.quorum import Requirement
 from fanfuse_contracts.retrieval import ChunkId
 from fanfuse_contracts.tokens import Token
 
@@ -65,6 +66,8 @@ class LaneReport(Model):
     kind: Kind
     backend: Token
     outcome: LaneOutcome
+    requirement: Requirement = Requirement.SHOULD
+    """What its loss means for the answer."""
     hits: int = 0
     weight: FiniteFloat = 0.0
     failure: FailureKind | None = None
@@ -73,6 +76,9 @@ class LaneReport(Model):
     """Time in the worker."""
     waited_ms: FiniteFloat | None = None
     """From the plan's arrival at the fuser to the reply's."""
+    lowest_score: FiniteFloat | None = None
+    """The engine's own, of the hits that were fused: `minmax` is computed from it, `highest_score` and `hits`."""
+    highest_score: FiniteFloat | None = None
 
 
 class Coverage(Model):

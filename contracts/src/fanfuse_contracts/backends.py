@@ -17,6 +17,7 @@ from fanfuse_contracts.corpus import Wiring
 from fanfuse_contracts.enums import Kind
 from fanfuse_contracts.faults import Fault, refuse
 from fanfuse_contracts.filters import Op
+from fanfuse_contracts.quorum import Requirement
 from fanfuse_contracts.tokens import Token
 
 DEFAULT_BACKEND: Final = "main"
@@ -173,7 +174,7 @@ class BackendsConfig(Written):
             (kind, name, stated) for kind in Kind for name, stated in self._stated(kind).items() if stated.is_server
         )
 
-    def wiring(self, kind: Kind, name: str, weight: float = 1.0) -> Wiring:
+    def wiring(self, kind: Kind, name: str, weight: float = 1.0, requirement: Requirement | None = None) -> Wiring:
         """A corpus's wiring to a known backend; `weight`: the corpus's own factor."""
         backend = self.known(kind)[name]
         return Wiring(
@@ -184,6 +185,7 @@ class BackendsConfig(Written):
             operators=backend.operators,
             # One worker merges several corpora by the cosine, exactly; scores of the other kinds don't compare.
             shared=kind is Kind.VECTOR,
+            requirement=requirement,
         )
 
     def _stated(self, kind: Kind) -> dict[str, BackendConfig]:

@@ -111,6 +111,8 @@ class RetrievalConfig(Written):
     """How their ranked lists become one."""
 
 
+    quorum: dict[Token, Quorum] = {}
+    """By tenant: what the loss of a lane means, `must`, `should` or `may` per kind. Unstated: `should`."""
 class Store(StrEnum):
     """Where the registry of corpora is kept."""
 

@@ -9,6 +9,7 @@ from fanfuse_contracts.base import MAX_WEIGHT, FiniteFloat, Weight, Written
 from fanfuse_contracts.capability import Capability, Topic
 from fanfuse_contracts.enums import Kind, SourceKind
 from fanfuse_contracts.filters import FieldName, Op
+from fanfuse_contracts.quorum import Requirement
 from fanfuse_contracts.tokens import Token
 
 ALL_CORPORA: Final = "_all"
@@ -65,6 +66,8 @@ class Wiring(Written):
     """Filter operators this backend applies exactly."""
     shared: bool = False
     """True: the backend can search several corpora in one call (one lane when `fan_out` is off)."""
+    requirement: Requirement | None = None
+    """What the loss of this lane means. None: what holds for the tenant and kind."""
 
 
 class CorpusCard(Written):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from fanfuse_contracts import answer, health, operations, plan, query, retrieval, streams, subjects
+from fanfuse_contracts import answer, health, operations, plan, quality, query, retrieval, streams, subjects
 from fanfuse_contracts.base import Model
 from fanfuse_contracts.classification import QueryClassified
 from fanfuse_contracts.enums import Stage
@@ -77,8 +77,8 @@ ANSWERED: Final = Channel(
     streams.ANSWERS.name, what="The stored answer, heard by whoever subscribed.",
 )  # fmt: skip
 CANCELLED: Final = Channel(
-    "query_cancelled", subjects.QUERY_CANCELLED, None, Delivery.CORE, (CALLER,), (_F, _W),
-    what="The caller no longer waits: the fuser stops, workers skip.",
+    "query_cancelled", subjects.QUERY_CANCELLED, None, Delivery.CORE, (CALLER, _F), (_F, _W),
+    what="Nobody waits any more (the caller gave up, or the answer is out): the fuser stops, workers skip.",
 )  # fmt: skip
 DECIDE: Final = Channel(
     "query_decide", subjects.QUERY_DECIDE, plan.DecideRequest, Delivery.REQUEST, (CALLER,), (_C,),
@@ -107,6 +107,10 @@ AUDITED: Final = Channel(
 DEADLETTER: Final = Channel(
     "deadletter", subjects.DEADLETTER, operations.DeadLetter, Delivery.STORED, (_C, _R, _W, _F, _H), (OPERATOR,),
     streams.DEADLETTER.name, what="Messages that no retry can help, kept 30 days.",
+)  # fmt: skip
+QUALITY: Final = Channel(
+    "quality", subjects.QUALITY, quality.QualityMeasured, Delivery.STORED, (_F,), (OPERATOR,),
+    streams.QUALITY.name, what="What each lane of a corpus contributed to answers, every ten seconds, kept a day.",
 )  # fmt: skip
 
 CHANNELS: Final = (

@@ -18,7 +18,9 @@ from fanfuse_contracts.enums import (
     UnconfirmedReason,
 )
 from fanfuse_contracts.filters import Filter
+from fanfuse_contracts.fusion import FusionConfig
 from fanfuse_contracts.query import QueryEvent, SubmittedQuery
+from fanfuse_contracts.quorum import Requirement
 from fanfuse_contracts.tokens import Token
 from fanfuse_contracts.weights import Weights
 
@@ -99,6 +101,8 @@ class Lane(Model):
     window: Annotated[int, Field(ge=1, le=limits.MAX_WINDOW)]
     filter_digest: str
     """What the worker's reply must attest."""
+    requirement: Requirement = Requirement.SHOULD
+    """What its loss means for the answer; of a shared search the strictest of its corpora."""
 
 
 class SkippedLane(Model):
@@ -112,6 +116,7 @@ class SkippedLane(Model):
     reason: str
     fallback_reason: FallbackReason | None = None
     """Set where a backend's fault is the reason."""
+    requirement: Requirement = Requirement.SHOULD
 
 
 class Plan(Model):
@@ -125,6 +130,9 @@ class Plan(Model):
     """One per selected corpus, in the order of selection."""
     unconfirmed: tuple[Unconfirmed, ...] = ()
     """Selected sources that are known before any call to be missing or stale."""
+    fusion: FusionConfig | None = None
+    """How the lanes become one list, so that every fuser gives the same answer. None: the fuser's own configuration
+    decides (a plan of a version that did not state it)."""
 
 
 class QueryPlanned(QueryEvent):

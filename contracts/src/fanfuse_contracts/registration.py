@@ -4,6 +4,7 @@ In: sections `corpora` and `backends`. Out: capability cards without an index: w
 time) is never in the file.
 """
 
+import difflib
 from collections.abc import Iterator
 from typing import Annotated, Self
 
@@ -16,6 +17,7 @@ from fanfuse_contracts.corpus import CorpusCard, EmbedderSpec, FieldType
 from fanfuse_contracts.enums import Kind, SourceKind
 from fanfuse_contracts.faults import Fault, refuse, repeated
 from fanfuse_contracts.filters import FieldName
+from fanfuse_contracts.quorum import BackendName, CorpusQuorum
 from fanfuse_contracts.tokens import Token
 from fanfuse_contracts.weights import Weights
 
@@ -63,12 +65,12 @@ class CorpusConfig(Written):
     """What it can be asked, and by whom."""
     term_weights: dict[str, FiniteFloat] = {}
     """Terms (lower case) that speak for it, with their weight: the default scorer's model."""
-    backends: tuple[Annotated[str, Field(pattern=r"^(vector|keyword|graph)/[a-z0-9_-]{1,64}$")], ...] = tuple(
-        f"{kind.value}/{DEFAULT_BACKEND}" for kind in Kind
-    )
+    backends: tuple[BackendName, ...] = tuple(f"{kind.value}/{DEFAULT_BACKEND}" for kind in Kind)
     """Where it is searched, each as `kind/name`."""
     weights: Weights = Weights()
     """Factor per kind on the weights of this corpus's lanes."""
+    quorum: CorpusQuorum = CorpusQuorum()
+    """What the loss of a lane means: `must`, the answer fails; `should`, it is partial; `may`, it is complete."""
     embedder: EmbedderSpec | None = None
     """None: what `index` embeds with."""
 
@@ -87,6 +89,23 @@ class CorpusConfig(Written):
                     ("backends", at),
                     f"corpus {self.id!r} names backend {kind}/{name}, which is not configured; known are: {all_known}",
                 )
+        yield from self._quorum_faults()
+
+    def _quorum_faults(self) -> Iterator[Fault]:
+        """A requirement that no lane has: whoever writes it relies on it."""
+        mine = ", ".join(self.backends) or "none"
+        kinds = {kind for kind, _ in map(_split, self.backends)}
+        for kind in Kind:
+            if self.quorum.of(kind) is not None and kind not in kinds:
+                yield ("quorum", kind.value), f"corpus {self.id!r} has no {kind.value} backend; its backends: {mine}"
+        for name in self.quorum.backends:
+            if name not in self.backends:
+                near = difflib.get_close_matches(name, self.backends, 1)
+                meant = f"did you mean {near[0]!r}? " if near else ""
+                yield (
+                    ("quorum", "backends", name),
+                    f"corpus {self.id!r} has no backend {name}; {meant}its backends: {mine}",
+                )
 
     def to_card(self, backends: BackendsConfig) -> CorpusCard:
         """The card; raises `ValueError` where `faults` finds any, and for what a card refuses."""
@@ -97,7 +116,7 @@ class CorpusConfig(Written):
             display_name=self.display_name,
             description=self.description,
             backends=tuple(
-                backends.wiring(Kind(kind), name, self.weights.of(Kind(kind)))
+                backends.wiring(Kind(kind), name, self.weights.of(Kind(kind)), self.quorum.of_backend(Kind(kind), name))
                 for kind, name in map(_split, self.backends)
             ),
             embedder=self.embedder,

@@ -23,6 +23,7 @@ _STATUS_OF_CODE = {
     RejectionCode.INTERNAL: Status.FAILED,
     RejectionCode.UNAVAILABLE: Status.FAILED,
     RejectionCode.NO_LANE: Status.FAILED,
+    RejectionCode.QUORUM: Status.FAILED,
 }
 
 

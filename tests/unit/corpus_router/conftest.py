@@ -13,7 +13,7 @@ from fanfuse_contracts.classification import (
     QueryClassified,
     QueryShape,
 )
-from fanfuse_contracts.config import RoutingConfig
+from fanfuse_contracts.config import RetrievalConfig, RoutingConfig
 from fanfuse_contracts.corpus import CorpusCard, EmbedderSpec, FieldType, Wiring
 from fanfuse_contracts.enums import Kind, Shape
 from fanfuse_contracts.filters import Op
@@ -108,8 +108,10 @@ class Build:
         facts: BackendFacts | None = None,
         routing: RoutingConfig | None = None,
         now_s: float = NOW_S,
+        **retrieval: Any,
     ) -> PlannedQuery | Clarification | Rejection:
-        return plan_query(event, cards, facts or BackendFacts(), routing or RoutingConfig(), now_s)
+        section = RetrievalConfig(routing=routing or RoutingConfig(), **retrieval)
+        return plan_query(event, cards, facts or BackendFacts(), section, now_s)
 
     def plan(self, event: QueryClassified, *cards: CorpusCard, **others: Any) -> Plan:
         outcome = self.route(event, *cards, **others)

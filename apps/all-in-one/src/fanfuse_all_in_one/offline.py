@@ -25,7 +25,7 @@ class OfflineRouter:
 
     def __init__(self, config: FanfuseConfig, cards: Iterable[CorpusCard] | None = None) -> None:
         """`cards`: instead of those of the configuration. Raises `ConfigError` for a faulty rule or profile."""
-        self._routing = config.retrieval.routing
+        self._retrieval = config.retrieval
         self._classifiers: Classifiers = build_classifiers(config, ClassifierSettings())
         self._cards = tuple(map(_as_indexed, config.cards())) if cards is None else tuple(cards)
 
@@ -46,7 +46,7 @@ class OfflineRouter:
             return DecideReply(rejection=found)
         wired = {(wiring.kind, wiring.backend) for card in cards for wiring in card.backends}
         facts = BackendFacts(unhealthy=frozenset(one for one in wired if one[0] in failed))
-        outcome = plan_query(_event(tenant, query, found), cards, facts, self._routing, now_s)
+        outcome = plan_query(_event(tenant, query, found), cards, facts, self._retrieval, now_s)
         return DecideReply(
             classification=found.shape,
             plan=outcome.plan if isinstance(outcome, PlannedQuery) else None,

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from fanfuse_contracts import metrics, streams, subjects
 from fanfuse_contracts.classification import QueryClassified
-from fanfuse_contracts.config import RoutingConfig
+from fanfuse_contracts.config import RetrievalConfig
 from fanfuse_contracts.enums import Stage
 from fanfuse_contracts.plan import Clarification, DecideReply, Plan, Rejection
 from fanfuse_contracts.query import Hop
@@ -39,7 +39,7 @@ class RouterHandlers:
         self._corpora: Corpora = context.corpora
         self._backends: Backends = context.backends
         self._pools: Pools = context.pools
-        self._routing: RoutingConfig = context.config.retrieval.routing
+        self._retrieval: RetrievalConfig = context.config.retrieval
         self._metrics = context.metrics
         self._tracer = context.tracer
 
@@ -51,7 +51,7 @@ class RouterHandlers:
             cards = self._corpora.of_tenant(event.tenant)
             facts = snapshot(cards, self._backends, self._pools)
             remaining_ms = self._bus.remaining_ms(event.submitted_ns, event.query.budget_ms)
-            outcome = plan_in_time(event, remaining_ms, cards, facts, self._routing, self._now_s())
+            outcome = plan_in_time(event, remaining_ms, cards, facts, self._retrieval, self._now_s())
             said = narration.attributes(_told(outcome), self._bus.elapsed_ms(started_ns))
             span.set_attributes(said)
             _log.info(narration.EVENT, **said)
@@ -103,7 +103,7 @@ class RouterHandlers:
         event = message.model_copy(update={"tenant": subjects.parse_tenant(delivery.subject)})
         cards = self._corpora.of_tenant(event.tenant)
         facts = snapshot(cards, self._backends, self._pools)
-        outcome = plan_query(event, cards, facts, self._routing, self._now_s())
+        outcome = plan_query(event, cards, facts, self._retrieval, self._now_s())
         return DecideReply(
             classification=event.classification,
             plan=outcome.plan if isinstance(outcome, PlannedQuery) else None,

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from typing import Final
 
 from fanfuse_contracts.classification import QueryClassified, QueryShape
-from fanfuse_contracts.config import RoutingConfig
+from fanfuse_contracts.config import RetrievalConfig
 from fanfuse_contracts.corpus import CorpusCard, EmbedderSpec, Wiring
 from fanfuse_contracts.enums import Kind
 from fanfuse_contracts.plan import Clarification, Plan, Rejection
@@ -47,5 +47,5 @@ def plan_example(
         classification=shape,
     )
     backends = BackendFacts(unhealthy=frozenset((kind, BACKEND) for kind in failed))
-    planned = plan_query(event, (EXAMPLE_CARD,), backends, RoutingConfig(), now_s=0.0)
+    planned = plan_query(event, (EXAMPLE_CARD,), backends, RetrievalConfig(), now_s=0.0)
     return planned.plan if isinstance(planned, PlannedQuery) else planned

@@ -40,6 +40,7 @@ def _lane(search: Search, event: QueryClassified, names: dict[str, None], digest
         weight=search.weight,
         window=event.query.window,
         filter_digest=digests[covered],
+        requirement=search.requirement,
     )
 
 

@@ -12,6 +12,7 @@ from fanfuse_contracts.enums import SourceKind, UnconfirmedReason
 from fanfuse_contracts.plan import Rejection, Unconfirmed
 from fanfuse_corpus_router.domain import rejections
 from fanfuse_corpus_router.domain.lanes import WiredCorpus
+from fanfuse_corpus_router.domain.quorum import released
 
 Standby = Callable[[CorpusCard, WiredCorpus], WiredCorpus]
 """Wires a fallback's card with the weight of the corpus that is down."""
@@ -27,10 +28,12 @@ def with_fallbacks(
     searched = {corpus.card.corpus for corpus in corpora}
     rows: list[WiredCorpus] = []
     for corpus in corpora:
-        rows.append(corpus)
-        if corpus.down and (substitute := _fallback(corpus, standby, searched, wire)) is not None:
+        substitute = _fallback(corpus, standby, searched, wire) if corpus.down else None
+        if substitute is None:
+            rows.append(corpus)
+        else:
             searched.add(substitute.card.corpus)
-            rows.append(substitute)
+            rows += (released(corpus), substitute)
     return tuple(rows)
 
 

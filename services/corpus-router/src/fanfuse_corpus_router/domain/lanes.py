@@ -13,6 +13,7 @@ from fanfuse_contracts.corpus import CorpusCard, EmbedderSpec, Wiring
 from fanfuse_contracts.enums import FallbackReason, Kind, LaneOutcome, Shape, SourceKind
 from fanfuse_contracts.filters import Leaf, leaves
 from fanfuse_contracts.plan import SkippedLane
+from fanfuse_contracts.quorum import DEFAULT, Quorum, Requirement
 from fanfuse_corpus_router.domain.bias import biased_weight
 from fanfuse_corpus_router.domain.facts import BackendFacts
 from fanfuse_corpus_router.domain.filtering import filter_problem
@@ -36,6 +37,7 @@ class ReadyLane(NamedTuple):
     backend_weight: float
     corpus_weight: float
     input: LaneInput
+    requirement: Requirement = DEFAULT
 
     @property
     def key(self) -> LaneKey:
@@ -80,7 +82,7 @@ class WiredCorpus:
         """The same corpus with these lanes left out, although no backend is to blame."""
         # The closest outcome there is: like a lane lost to health, it makes the answer partial.
         rows = [
-            _skip(self.card, lane.wiring, LaneOutcome.SKIPPED_UNHEALTHY, reason)
+            _skip(self.card, lane.wiring, lane.requirement, LaneOutcome.SKIPPED_UNHEALTHY, reason)
             for lane in self.ready
             if lane.key in dropped
         ]
@@ -91,11 +93,15 @@ class WiredCorpus:
 class LaneWiring:
     """Wires the corpora of one query; what all of them share is worked out once."""
 
-    def __init__(self, event: QueryClassified, shape: Shape, backends: BackendFacts) -> None:
+    def __init__(
+        self, event: QueryClassified, shape: Shape, backends: BackendFacts, quorum: Quorum | None = None
+    ) -> None:
+        """`quorum`: what holds for the tenant where a card says nothing."""
         self._inputs = QueryInputs(event.query, event.classification)
         self._conditions: tuple[Leaf, ...] = tuple(leaves(event.query.filter))
         self._shape = shape
         self._backends = backends
+        self._of_tenant = {kind: (quorum and quorum.of(kind)) or DEFAULT for kind in Kind}
 
     def wire(self, selected: SelectedCorpus, stands_in_for: str | None = None) -> WiredCorpus:
         """Every wired lane of the corpus, in an order that does not depend on how its card was written."""
@@ -106,20 +112,21 @@ class LaneWiring:
 
     def _wire(self, selected: SelectedCorpus, wiring: Wiring) -> ReadyLane | SkippedLane:
         """Health is asked last: a lane that could not run anyway is not a fault of its backend."""
-        card = selected.card
+        card, requirement = selected.card, wiring.requirement or self._of_tenant[wiring.kind]
         weight = biased_weight(self._shape, wiring, selected.kind_weights)
         if weight * selected.weight <= 0.0:
-            return _skip(card, wiring, LaneOutcome.SKIPPED_NO_INPUT, SWITCHED_OFF)
+            return _skip(card, wiring, requirement, LaneOutcome.SKIPPED_NO_INPUT, SWITCHED_OFF)
         problem = filter_problem(card, wiring, self._conditions)
         if problem is not None:
-            return _skip(card, wiring, LaneOutcome.SKIPPED_FILTER, problem)
+            return _skip(card, wiring, requirement, LaneOutcome.SKIPPED_FILTER, problem)
         found = self._inputs.of(wiring.kind, card.embedder)
         if isinstance(found, NoInput):
-            return _skip(card, wiring, LaneOutcome.SKIPPED_NO_INPUT, found.reason)
+            return _skip(card, wiring, requirement, LaneOutcome.SKIPPED_NO_INPUT, found.reason)
         fault = self._backends.fault(wiring)
         if fault is not None:
-            return _skip(card, wiring, LaneOutcome.SKIPPED_UNHEALTHY, _FAULTS[fault].format(wiring=wiring), fault)
-        return ReadyLane(card.corpus, card.embedder, wiring, weight, selected.weight, found)
+            reason = _FAULTS[fault].format(wiring=wiring)
+            return _skip(card, wiring, requirement, LaneOutcome.SKIPPED_UNHEALTHY, reason, fault)
+        return ReadyLane(card.corpus, card.embedder, wiring, weight, selected.weight, found, requirement)
 
 
 def _order(lane: Wiring | SkippedLane) -> tuple[int, str]:
@@ -133,7 +140,12 @@ _FAULTS = {
 
 
 def _skip(
-    card: CorpusCard, wiring: Wiring, outcome: LaneOutcome, reason: str, fault: FallbackReason | None = None
+    card: CorpusCard,
+    wiring: Wiring,
+    requirement: Requirement,
+    outcome: LaneOutcome,
+    reason: str,
+    fault: FallbackReason | None = None,
 ) -> SkippedLane:
     return SkippedLane(
         corpus=card.corpus,
@@ -142,4 +154,5 @@ def _skip(
         outcome=outcome,
         reason=reason,
         fallback_reason=fault,
+        requirement=requirement,
     )

@@ -1,7 +1,7 @@
 """Plans one query: visibility, selection, clarification, lanes, confirmation, decisions, commands.
 
-In: a classified query, the tenant's cards, what is known of backends, the routing options and the broker's time. Out: a
-plan with one command per lane, a clarification or a rejection. Tenant and query id are those of the event, which the
+In: a classified query, the tenant's cards, what is known of backends, the section `retrieval`, the broker's time. Out:
+a plan with one command per lane, a clarification or a rejection. Tenant and query id are those of the event, which the
 caller took from the subject.
 """
 
@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 from fanfuse_contracts import limits
 from fanfuse_contracts.classification import QueryClassified
-from fanfuse_contracts.config import RoutingConfig
+from fanfuse_contracts.config import RetrievalConfig, RoutingConfig
 from fanfuse_contracts.confirmation import primary_kinds
 from fanfuse_contracts.corpus import CorpusCard
 from fanfuse_contracts.enums import LaneOutcome
 from fanfuse_contracts.plan import Clarification, Plan, Rejection, RetrieveCommand
-from fanfuse_corpus_router.domain import rejections
+from fanfuse_corpus_router.domain import quorum, rejections
 from fanfuse_corpus_router.domain.candidates import asked_of
 from fanfuse_corpus_router.domain.clarify import clarification
 from fanfuse_corpus_router.domain.commands import build_commands, build_lanes
@@ -41,23 +41,31 @@ Outcome = PlannedQuery | Clarification | Rejection
 
 
 def plan_query(
-    event: QueryClassified, cards: Iterable[CorpusCard], backends: BackendFacts, routing: RoutingConfig, now_s: float
+    event: QueryClassified,
+    cards: Iterable[CorpusCard],
+    backends: BackendFacts,
+    retrieval: RetrievalConfig,
+    now_s: float,
 ) -> Outcome:
     """The whole decision of this service. `now_s`: the broker's time in seconds since the epoch."""
+    routing = retrieval.routing
     visible = visible_corpora(cards, event.tenant, event.query.principal)
     selection = select_corpora(visible, event, routing)
     if isinstance(selection, Rejection):
         return selection
     if (unclear := clarification(selection.corpora, event.query)) is not None:
         return unclear
-    corpora = _wire(event, selection, backends)
+    wiring = LaneWiring(event, selection.shape, backends, retrieval.quorum.get(event.tenant))
+    corpora = _wire(event, selection, wiring)
     kinds = primary_kinds(corpora, pinned=event.query.corpora is not None)
-    if (unanswerable := refusal(corpora, kinds)) is not None:
+    if (unanswerable := quorum.refusal(corpora) or refusal(corpora, kinds)) is not None:
         return unanswerable
     if not any(corpus.ready for corpus in corpora):
         return _nothing_to_ask(corpora)
     missing = (*selection.unconfirmed, *unconfirmed(corpora, now_s))
     searches, corpora = _searches(corpora, {one.card.corpus for one in corpora if one.source in kinds}, routing)
+    if (crowded_out := quorum.refusal(corpora)) is not None:
+        return crowded_out
     lanes = build_lanes(searches, event)
     shape_reason = _shape_reason(event)
     plan = Plan(
@@ -67,6 +75,7 @@ def plan_query(
         corpus_decision=carried_out(selection.decision, corpora, fan_out=not any(one.shared for one in searches)),
         decisions=tuple(describe(corpus, selection.shape, shape_reason) for corpus in corpora),
         unconfirmed=missing,
+        fusion=retrieval.fusion,
     )
     return PlannedQuery(plan, build_commands(lanes, searches, event))
 
@@ -76,17 +85,16 @@ def plan_in_time(
     remaining_ms: float,
     cards: Iterable[CorpusCard],
     backends: BackendFacts,
-    routing: RoutingConfig,
+    retrieval: RetrievalConfig,
     now_s: float,
 ) -> Outcome:
     """`plan_query`, unless the query's budget is over: then nobody is asked for anything."""
     if remaining_ms <= 0.0:
         return rejections.expired(event.query.budget_ms)
-    return plan_query(event, cards, backends, routing, now_s)
+    return plan_query(event, cards, backends, retrieval, now_s)
 
 
-def _wire(event: QueryClassified, selection: Selection, backends: BackendFacts) -> tuple[WiredCorpus, ...]:
-    wiring = LaneWiring(event, selection.shape, backends)
+def _wire(event: QueryClassified, selection: Selection, wiring: LaneWiring) -> tuple[WiredCorpus, ...]:
     corpora = tuple(wiring.wire(corpus) for corpus in selection.corpora)
     if not any(corpus.down and corpus.card.fallbacks for corpus in corpora):
         return corpora

@@ -6,7 +6,7 @@ does not exist, and names nothing the principal may not read.
 
 from collections.abc import Iterable, Sequence
 
-from fanfuse_contracts.enums import RejectionCode
+from fanfuse_contracts.enums import LaneOutcome, RejectionCode
 from fanfuse_contracts.plan import Rejection, SkippedLane
 
 MAX_LISTED = 8
@@ -98,6 +98,18 @@ def unconfirmed_while_down(corpora: Sequence[str], skipped: Sequence[SkippedLane
 def lanes_listed(skipped: Iterable[SkippedLane]) -> str:
     """Lanes that are left out, each with its reason."""
     return listed((f"{lane.corpus}: {lane.kind.value}/{lane.backend}: {lane.reason}" for lane in skipped), "; ")
+
+
+def quorum_lost(lost: Sequence[SkippedLane]) -> Rejection:
+    """Lanes that must answer cannot be asked. Retryable if a backend's fault is the reason for each."""
+    retryable = all(lane.fallback_reason is not None for lane in lost)
+    by_filter = any(lane.outcome is LaneOutcome.SKIPPED_FILTER for lane in lost)
+    what_to_do = "ask again later" if retryable else "change the filter" if by_filter else "pin fewer corpora"
+    return Rejection(
+        code=RejectionCode.QUORUM,
+        message=f"a lane that must answer cannot be asked ({lanes_listed(lost)}): {what_to_do}",
+        retryable=retryable,
+    )
 
 
 def expired(budget_ms: int) -> Rejection:

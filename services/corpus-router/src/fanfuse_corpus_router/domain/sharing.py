@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from fanfuse_contracts import limits
 from fanfuse_contracts.enums import Kind
+from fanfuse_contracts.quorum import Requirement, strictest
 from fanfuse_corpus_router.domain.lanes import ReadyLane
 
 
@@ -26,6 +27,11 @@ class Search(NamedTuple):
     def lead(self) -> ReadyLane:
         """The first member."""
         return self.members[0]
+
+    @property
+    def requirement(self) -> Requirement:
+        """That of its strictest corpus: with the lane all of them lose theirs."""
+        return strictest(lane.requirement for lane in self.members)
 
     @property
     def shared(self) -> bool:
@@ -67,8 +73,8 @@ def _identity(lane: ReadyLane) -> object:
 def heaviest(searches: Sequence[Search], first: Set[str]) -> tuple[tuple[Search, ...], tuple[Search, ...]]:
     """Those that fit into a plan, and the rest; both in order.
 
-    The corpora in `first` must answer, so theirs are kept before any other; then the heaviest, of equal ones the
-    earlier.
+    Lanes that must answer are kept before any other, then those of the corpora in `first`, then the heaviest, of equal
+    ones the earlier.
     """
     if len(searches) <= limits.MAX_LANES:
         return tuple(searches), ()
@@ -80,5 +86,5 @@ def heaviest(searches: Sequence[Search], first: Set[str]) -> tuple[tuple[Search,
     )
 
 
-def _standing(search: Search, first: Set[str], position: int) -> tuple[bool, float, int]:
-    return first.isdisjoint(search.corpora), -search.weight, position
+def _standing(search: Search, first: Set[str], position: int) -> tuple[bool, bool, float, int]:
+    return search.requirement is not Requirement.MUST, first.isdisjoint(search.corpora), -search.weight, position
