@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fanfuse_bench import fusion, fusion_report, reports, routing, runs
+from fanfuse_bench import faults, fusion, fusion_report, reports, routing, runs
 from fanfuse_bench.corpora import TENANT, Questions, real_questions, simulated_questions
 from fanfuse_bench.recording import record
 
@@ -91,7 +91,7 @@ def _add_common(parser: argparse.ArgumentParser, queries: int) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
-    parts = parser.add_subparsers(dest="part", metavar="flow | floor | rate | routing | fusion")
+    parts = parser.add_subparsers(dest="part", metavar="flow | floor | rate | routing | fusion | faults")
     flows = parts.add_parser("flow", help="latency, CPU per query and its shares, of the whole flow in one process")
     _add_common(flows, 2_000)
     flows.add_argument("--engines", choices=("simulated", "embedded", "both"), default="both")
@@ -107,6 +107,7 @@ def _parser() -> argparse.ArgumentParser:
     decisions.add_argument("--decisions", type=int, default=2_000, help="how many are timed per line (2,000)")
     fusions = parts.add_parser("fusion", help="every fusion policy on judged queries (needs the evaluation data)")
     fusions.add_argument("--rounds", type=int, default=500, help="how many fusions are timed per line (500)")
+    faults.add_options(parts.add_parser("faults", help="a ledger of every query while processes are killed"))
     return parser
 
 
@@ -119,7 +120,15 @@ def _fusion(options: argparse.Namespace) -> str:
     return "\n\n".join([*tables, fusion_report.time_table(times)])
 
 
-async def _measure(options: argparse.Namespace) -> str:
+async def _measure(options: argparse.Namespace) -> faults.Report:
+    match options.part:
+        case "faults":
+            return await faults.measure(options)
+        case _:
+            return faults.Report(await _figures(options), kept=True)
+
+
+async def _figures(options: argparse.Namespace) -> str:
     match options.part:
         case "floor":
             return reports.floor_report(await floor(options), options.functions)
@@ -134,15 +143,18 @@ async def _measure(options: argparse.Namespace) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Measure one part; without arguments every part with its defaults."""
+    """Measure one part; without arguments all that keep no ledger. Returns 1 if a promise was broken."""
     everything: tuple[Sequence[str], ...] = (["flow"], ["floor"], ["rate"], ["routing"])
     chosen = (arguments,) if arguments else everything
     sys.stdout.write(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}\n")
+    kept = True
     for part in chosen:
         options = _parser().parse_args(part or ["--help"])
-        sys.stdout.write(f"\n## {' '.join(part)}\n\n{asyncio.run(_measure(options))}\n")
+        report = asyncio.run(_measure(options))
+        sys.stdout.write(f"\n## {' '.join(part)}\n\n{report.text}\n")
         sys.stdout.flush()
-    return 0
+        kept = kept and report.kept
+    return 0 if kept else 1
 
 
 if __name__ == "__main__":

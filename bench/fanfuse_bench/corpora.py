@@ -14,8 +14,8 @@ from typing import Any
 from fanfuse_all_in_one.demo_corpora import python_stdlib
 from fanfuse_all_in_one.indexing import Wish, index_corpus
 from fanfuse_all_in_one.operating import Operator
-from fanfuse_bench import simulated
 from fanfuse_contracts.chunks import Chunk
+from fanfuse_testing import simulated
 from fanfuse_testing.collections import Collection, MissingDataError, load_collection, shared_folder
 
 TENANT = simulated.TENANT

@@ -9,17 +9,17 @@ from pathlib import Path
 
 from fanfuse_all_in_one.services import FACTORIES
 from fanfuse_bench.metering import Meter, obey
-from fanfuse_bench.simulated import simulated_workers
 from fanfuse_contracts.enums import Stage
 from fanfuse_runtime.compose import compose
 from fanfuse_runtime.logs import configure_logs
 from fanfuse_runtime.settings import RuntimeSettings
+from fanfuse_testing.simulated import Delay, simulated_workers
 
 
 async def _serve(url: str, data_dir: str, engines: str) -> None:
     factories = dict(FACTORIES)
     if engines != "embedded":
-        factories[Stage.BACKEND_WORKERS] = simulated_workers(float(engines) / 1e3)
+        factories[Stage.BACKEND_WORKERS] = simulated_workers(Delay.parse_ms(engines))
     settings = RuntimeSettings(nats_url=url, data_dir=Path(data_dir), ops_port=0, drain_timeout_s=2.0)
     async with compose(*factories.values(), settings=settings):
         await obey(Meter())

@@ -20,12 +20,14 @@ from typing import Final
 
 import pytest
 import pytest_asyncio
+from prometheus_client.parser import text_string_to_metric_families
 
 from fanfuse_all_in_one.operating import operator_on
 from fanfuse_contracts.enums import Stage
 from fanfuse_runtime.children import ended_with_parent
 from fanfuse_runtime.server import NatsServer
 from fanfuse_testing.flow import Deployment, eventually
+from fanfuse_testing.samples import total
 
 READY_WITHIN_S: Final = 90.0
 _STOP_WITHIN_S: Final = 20.0
@@ -115,11 +117,13 @@ class Processes(Deployment):
     folder: Path
     started: dict[str, ServiceProcess] = field(default_factory=dict)
 
-    def launch(self, stage: Stage, name: str, environment: Mapping[str, str] | None = None) -> ServiceProcess:
-        """Start a service without waiting for it."""
+    def launch(
+        self, stage: Stage, name: str, environment: Mapping[str, str] | None = None, module: str | None = None
+    ) -> ServiceProcess:
+        """Start a service without waiting for it. `module`: instead of the shipped one of its stage."""
         port = free_port()
         own = {"NATS_URL": self.url, "FANFUSE_DATA_DIR": str(self.data_dir), "FANFUSE_OPS_PORT": str(port)}
-        module = f"fanfuse_{stage.value.replace('-', '_')}"
+        module = module or f"fanfuse_{stage.value.replace('-', '_')}"
         inherited = {key: value for key, value in os.environ.items() if not key.startswith("FANFUSE_")}
         process = ServiceProcess(
             name, module, inherited | own | dict(environment or {}), port, self.folder / f"{name}.log"
@@ -150,14 +154,10 @@ class Processes(Deployment):
         self.started[name].start()
         await self.ready(name)
 
-    async def metric(self, name: str, sample: str) -> float:
-        """A sample such as `fanfuse_queries_total{status="complete"}` of a process; raises `LookupError`."""
+    async def metric(self, name: str, sample: str, **labels: str) -> float:
+        """The sum of a process's samples with these labels; raises `LookupError` where there is none."""
         _, text = await self.started[name].get("/metrics")
-        for line in text.splitlines():
-            series, _, value = line.rpartition(" ")
-            if series == sample:
-                return float(value)
-        raise LookupError(f"{name} exports no {sample}")
+        return total(text_string_to_metric_families(text), sample, labels)
 
     async def close(self) -> None:
         """Stop everything; what does not stop in time is killed. Raises `ProcessFailedError` on a bad exit."""

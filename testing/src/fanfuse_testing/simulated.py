@@ -1,13 +1,14 @@
-"""Engines that do nothing but take time: every search answers ten hits after a fixed delay.
+"""Engines that do nothing but take time: every search answers ten hits after a delay.
 
 They stand behind the worker's own ports, so everything but the search is the shipped code. The three kinds share half
 of their hits with the next, so that fusion has something to join.
 """
 
 import asyncio
+import random
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Final, Self
 
 from fanfuse_backend_workers.ports import Embedder, EngineHit, EngineResult, SearchEngine, SearchRequest, TextStore
 from fanfuse_backend_workers.service import build_with
@@ -36,17 +37,32 @@ _TEXT: Final = "A paragraph of about six hundred characters, as a splitter makes
 _VECTOR: Final = [1.0] + [0.001] * 383
 
 
+@dataclass(frozen=True, slots=True)
+class Delay:
+    """How long a search takes: evenly drawn between two times, in seconds."""
+
+    low_s: float
+    high_s: float
+
+    @classmethod
+    def parse_ms(cls, text: str) -> Self:
+        """`5` or `5-50`, in milliseconds."""
+        low, _, high = text.partition("-")
+        return cls(float(low) / 1e3, float(high or low) / 1e3)
+
+
 @dataclass(slots=True)
 class SimulatedEngine:
     """One corpus on one backend."""
 
     kind: Kind
-    delay_s: float
+    delay: Delay
     operators: frozenset[Op] = frozenset()
+    _random: random.Random = field(default_factory=random.Random)
 
     async def search(self, request: SearchRequest) -> EngineResult:
         """Ten hits, whatever is asked."""
-        await asyncio.sleep(self.delay_s)
+        await asyncio.sleep(self._random.uniform(self.delay.low_s, self.delay.high_s))
         return EngineResult(tuple(_hit(_FIRST[self.kind] + rank, 1.0 / (1 + rank)) for rank in range(HITS)))
 
     async def count(self) -> int:
@@ -90,11 +106,11 @@ class SimulatedEmbedder:
         return _VECTOR
 
 
-def simulated_workers(delay_s: float) -> ServiceFactory:
+def simulated_workers(delay: Delay) -> ServiceFactory:
     """The shipped workers on simulated engines."""
 
     async def open_engine(_card: CorpusCard, wiring: Wiring) -> SearchEngine:
-        return SimulatedEngine(wiring.kind, delay_s)
+        return SimulatedEngine(wiring.kind, delay)
 
     async def open_texts(_card: CorpusCard) -> TextStore:
         return SimulatedTexts()

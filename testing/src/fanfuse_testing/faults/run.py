@@ -1,0 +1,111 @@
+"""One run: a load at a steady rate, faults meanwhile, and the balance when nothing waits any more.
+
+In: running processes, queries, faults. Out: a `Result`. It starts and stops no fleet.
+"""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import nats
+from nats.aio.client import Client
+from nats.errors import Error as NatsError
+from nats.js.errors import APIError
+
+from fanfuse_contracts.query import SubmittedQuery
+from fanfuse_testing.faults import reading
+from fanfuse_testing.faults.asking import Asking, asking_on
+from fanfuse_testing.faults.doing import Havoc
+from fanfuse_testing.faults.fleet import Fleet
+from fanfuse_testing.faults.ledger import Balance, balance
+from fanfuse_testing.faults.schedule import Fault
+from fanfuse_testing.flow import eventually
+
+SETTLED_WITHIN_S: Final = 90.0
+"""A query that is lost for good has its typed answer by then: five deliveries, and the janitor's."""
+_SECOND_ANSWER_WITHIN_S: Final = 1.0
+_SAY_EVERY_S: Final = 10.0
+
+Say = Callable[[str], None]
+Plant = Callable[[Client, Asking], Awaitable[None]]
+"""Spoils what is stored or heard before it is read, to show that the ledger finds it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What is asked, how fast, and within which budget."""
+
+    tenant: str
+    queries: Mapping[str, SubmittedQuery]
+    rate: float
+    budget_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What came of a run."""
+
+    balance: Balance
+    refused: Mapping[str, int]
+    faults: Mapping[str, int]
+    seconds: float
+    settled: bool
+    """Nothing waited in any work queue at the end."""
+
+
+async def run(fleet: Fleet, load: Load, faults: Sequence[Fault], say: Say, plant: Plant | None = None) -> Result:
+    """Ask everything while the faults happen, wait until all is quiet, and settle."""
+    havoc = Havoc(fleet.processes, fleet.server)
+    began = time.monotonic()
+    async with asking_on(fleet.server.url, load.tenant) as asking:
+        telling = asyncio.create_task(_tell(asking, len(load.queries), havoc, say))
+        try:
+            await asyncio.gather(asking.per_second(load.queries, load.rate), havoc.run(faults))
+            reader = await nats.connect(fleet.server.url, name="reader", max_reconnect_attempts=-1)
+            settled = await _settle(reader, asking, load.tenant)
+            if plant is not None:
+                await plant(reader, asking)
+            await asyncio.sleep(_SECOND_ANSWER_WITHIN_S)
+            stored = await reading.stored_answers(reader, load.tenant)
+            await reader.close()
+        finally:
+            telling.cancel()
+        settled_up = balance(asking.accepted, asking.refused, stored, asking.heard, load.budget_ms)
+    return Result(
+        settled_up,
+        Counter(asking.refused.values()),
+        Counter(f"{kind.value} {victim}" for (kind, victim), times in havoc.done.items() for _ in range(times)),
+        time.monotonic() - began,
+        settled,
+    )
+
+
+async def _settle(reader: Client, asking: Asking, tenant: str) -> bool:
+    """Wait until every accepted query has its answer and no work is left; False if that takes too long."""
+    try:
+        await eventually(lambda: _is_settled(reader, asking, tenant), SETTLED_WITHIN_S, 0.25)
+    except TimeoutError:
+        return False
+    return True
+
+
+async def _is_settled(reader: Client, asking: Asking, tenant: str) -> bool:
+    try:
+        if await reading.number_stored(reader, tenant) < len(asking.accepted):
+            return False
+        return await reading.waiting_work(reader) == 0
+    except (NatsError, APIError):
+        return False  # the broker has just come back
+
+
+async def _tell(asking: Asking, queries: int, havoc: Havoc, say: Say) -> None:
+    began = time.monotonic()
+    while True:
+        await asyncio.sleep(_SAY_EVERY_S)
+        say(
+            f"{time.monotonic() - began:.0f} s: {asking.sent} of {queries} sent, {len(asking.accepted)} accepted, "
+            f"{len(asking.refused)} not, {len(asking.published)} answers heard, {havoc.done.total()} faults"
+        )
