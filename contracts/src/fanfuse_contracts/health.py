@@ -1,9 +1,10 @@
-"""What health speaks of: outcomes of calls, the state of a backend, and heartbeats."""
+"""What health speaks of: outcomes of calls, the state of a backend, probes at somebody's wish, and heartbeats."""
 
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
+from fanfuse_contracts import limits
 from fanfuse_contracts.base import Event, Model
 from fanfuse_contracts.enums import BackendHealth, FailureKind, Kind, Stage
 from fanfuse_contracts.tokens import Token
@@ -40,12 +41,42 @@ class BackendState(Event):
     since: str
     """UTC time of the transition, ISO 8601 with offset (for people: no decision compares it)."""
     until_s: float | None = None
-    """Seconds from the transition until the next probe is due (degraded only)."""
+    """Seconds from the transition until the next probe is due (degraded only); None with `manual`: until cleared."""
     reason: str = ""
     failures: int = 0
     outcomes: int = 0
     manual: bool = False
-    """Set by an operator: not cleared by outcomes."""
+    """Set by an operator: neither outcomes nor probes change it before `until_s`."""
+    set_by: str = ""
+    """The operator who set or cleared it; empty where health decided."""
+    period_s: Annotated[float, Field(gt=0.0, allow_inf_nan=False)] = limits.DEGRADED_FOR_S
+    """Length of the last degraded period, kept through half-open and recovery: damping goes on from it."""
+
+
+class ProbeRequest(Event):
+    """Sent to `backend.probe.<kind>.<backend>`: probe this backend now, if it is degraded."""
+
+    by: str
+    """Who asks, for the log."""
+
+
+class ProbeReply(Event):
+    """Where the backend stands now."""
+
+    state: BackendHealth
+    probed: bool = False
+    """False: no probe was sent; `reason` says why."""
+    reason: str = ""
+    revision: Annotated[int, Field(ge=0)] = 0
+    """Revision of the `backend_state` bucket at which this holds."""
+
+
+class ColdLane(Model):
+    """A corpus on a backend that an instance has not opened yet, or whose embedder it has not loaded."""
+
+    tenant: Token
+    corpus: Token
+    backend: Token
 
 
 class ServedPool(Model):
@@ -54,11 +85,36 @@ class ServedPool(Model):
     kind: Kind
     pool: Token
     backends: tuple[Token, ...] = ()
+    cold: Annotated[tuple[ColdLane, ...], Field(max_length=limits.MAX_COLD_TOLD)] = ()
+    """What it cannot search yet, sorted; what is over the limit counts as warm, and waits in the worker."""
+    oldest_share: Annotated[float, Field(ge=0.0, allow_inf_nan=False)] = 0.0
+    """Share of its budget that the oldest command of this pool here has used up."""
+
+
+class ServiceEndpoint(Model):
+    """One subject that a service hears, as `nats micro` tells of it."""
+
+    name: str
+    subject: str
+    queue_group: str = ""
+    metadata: dict[str, str] = {}
 
 
 class Heartbeat(Event):
-    """Published every second on `heartbeat.<service>.<instance>`."""
+    """Published every second on `heartbeat.<service>.<instance>`, and the answer to `$SRV.INFO` at any time.
 
+    It is a `nats micro` INFO response (NATS ADR-32) with the fields that services need of each other beside it, which
+    clients of that protocol ignore.
+    """
+
+    type: Literal["io.nats.micro.v1.info_response"] = "io.nats.micro.v1.info_response"
+    name: str = ""
+    """Name of the service in `nats micro`; replicas share it."""
+    id: str = ""
+    """The instance again, under the name that `nats micro` has for it."""
+    description: str = ""
+    metadata: dict[str, str] = {}
+    endpoints: tuple[ServiceEndpoint, ...] = ()
     service: Stage
     instance: Token
     version: str

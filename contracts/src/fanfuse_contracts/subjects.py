@@ -23,8 +23,10 @@ RETRIEVED: Final = f"{ROOT}.retrieved.>"
 LIVE_RETRIEVED: Final = f"{ROOT}.live.retrieved.>"
 CHUNKS_GET: Final = f"{ROOT}.chunks.get.*.*"
 BACKEND_OUTCOME: Final = f"{ROOT}.backend.outcome.>"
+BACKEND_PROBE: Final = f"{ROOT}.backend.probe.*.*"
 HEARTBEAT: Final = f"{ROOT}.heartbeat.*.*"
 AUDIT: Final = f"{ROOT}.audit.*"
+QUALITY: Final = f"{ROOT}.quality.*.*"
 DEADLETTER: Final = f"{ROOT}.deadletter.>"
 MAX_DELIVERIES_ADVISORY: Final = "$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.*.*"
 
@@ -129,9 +131,19 @@ def backend_outcome(kind: Kind, backend: str) -> str:
     return f"{ROOT}.backend.outcome.{kind.value}.{check_token(backend, 'backend')}"
 
 
+def backend_probe(kind: Kind, backend: str) -> str:
+    """Request/reply: probe a degraded backend now."""
+    return f"{ROOT}.backend.probe.{kind.value}.{check_token(backend, 'backend')}"
+
+
 def heartbeat(stage: Stage, instance: str) -> str:
     """Where one instance of a service says every second that it lives."""
     return f"{ROOT}.heartbeat.{stage.value}.{check_token(instance, 'instance')}"
+
+
+def quality(tenant: str, corpus: str) -> str:
+    """Where a fuser tells what each lane of a corpus contributed."""
+    return f"{ROOT}.quality.{check_token(tenant, 'tenant')}.{check_token(corpus, 'corpus')}"
 
 
 def audit(tenant: str) -> str:
@@ -164,6 +176,14 @@ def parse_tenant_corpus(subject: str) -> tuple[str, str]:
     """Tenant and corpus of a subject that ends with both (`retrieve`, `chunks.get`)."""
     _, tenant, corpus = subject.rsplit(".", 2)
     return check_token(tenant, "tenant"), check_token(corpus, "corpus")
+
+
+def parse_backend(subject: str) -> tuple[Kind, str]:
+    """Kind and backend of a subject that ends with both (`backend.probe`); raises `InvalidTokenError`."""
+    _, kind, backend = subject.rsplit(".", 2)
+    if kind not in set(Kind):
+        raise InvalidTokenError(f"{kind!r} is no kind of a backend")
+    return Kind(kind), check_token(backend, "backend")
 
 
 def parse_lane(subject: str) -> str:

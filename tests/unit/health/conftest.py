@@ -8,10 +8,10 @@ import pytest
 
 from fanfuse_contracts.corpus import CorpusCard, Wiring
 from fanfuse_contracts.enums import BackendHealth, FailureKind, Kind
-from fanfuse_contracts.health import BackendOutcome
+from fanfuse_contracts.health import BackendOutcome, BackendState
 from fanfuse_health.domain.probe import Target, Verdict
 from fanfuse_health.domain.rules import Rules
-from fanfuse_health.domain.standing import HealthRecord, Stored
+from fanfuse_health.domain.standing import Stored
 from fanfuse_health.domain.transitions import Transition, record_of
 from fanfuse_health.monitor import Monitor
 from fanfuse_health.ports import BackendKey
@@ -39,9 +39,9 @@ class MemoryStore:
     """`StateStore` for several replicas; every call yields to the others first."""
 
     clock: Clock
-    history: list[HealthRecord] = field(default_factory=list)
+    history: list[BackendState] = field(default_factory=list)
     conflicts: int = 0
-    _last: dict[BackendKey, tuple[HealthRecord, int, float]] = field(default_factory=dict)
+    _last: dict[BackendKey, tuple[BackendState, int, float]] = field(default_factory=dict)
 
     async def read_all(self) -> dict[BackendKey, Stored]:
         await asyncio.sleep(0)
@@ -64,7 +64,7 @@ class MemoryStore:
             return None
         return self.put(record_of(transition, "2025-01-01T00:00:00+00:00"))
 
-    def put(self, record: HealthRecord) -> Stored:
+    def put(self, record: BackendState) -> Stored:
         key = BackendKey(record.kind, record.backend)
         self.history.append(record)
         self._last[key] = (record, len(self.history), self.clock())

@@ -247,8 +247,10 @@ async def _bus_at(url: str) -> Bus:
     client = Client()
     try:
         await asyncio.wait_for(_connect(client, url, problems.append), _CONNECT_TIMEOUT_S)
-        bus = Bus(client, BrokerClock(), f"{os.getpid()}-{token_hex(3)}")
+        clock = BrokerClock()
+        bus = Bus(client, clock, f"{os.getpid()}-{token_hex(3)}")
         await _set_up(bus)
+        await clock.measure(client)
     except (NatsError, OSError, TimeoutError) as error:
         await client.close()
         why = problems[-1] if problems else str(error) or "no answer"

@@ -2,7 +2,7 @@
 
 import typer
 
-from fanfuse_cli import asking, config, corpora, deadletters, explaining, routing, running, status, training
+from fanfuse_cli import asking, config, corpora, deadletters, explaining, health, routing, running, status, training
 from fanfuse_cli.demo.command import demo
 
 app = typer.Typer(
@@ -25,3 +25,4 @@ app.add_typer(corpora.corpus_app, name="corpus")
 app.add_typer(training.routing_app, name="routing")
 app.add_typer(deadletters.deadletter_app, name="deadletter")
 app.add_typer(config.config_app, name="config")
+app.add_typer(health.health_app, name="health")

@@ -1,7 +1,7 @@
 """What the health service hears, and the loops that keep it current.
 
-Advisories come through a durable consumer; outcomes, states and work queues are read by loops. Each parses, calls the
-monitor, the probes or the janitor, and exports the gauge; it decides nothing.
+Advisories come through a durable consumer, wishes for a probe as requests; outcomes, states and work queues are read
+by loops. Each parses, calls the monitor, the probes or the janitor, and exports the gauge; it decides nothing.
 """
 
 import asyncio
@@ -10,14 +10,16 @@ from typing import Final
 
 from nats.errors import Error as NatsError
 
-from fanfuse_contracts import metrics, streams
-from fanfuse_contracts.enums import Stage
+from fanfuse_contracts import metrics, streams, subjects
+from fanfuse_contracts.enums import BackendHealth, Stage
+from fanfuse_contracts.health import ProbeReply, ProbeRequest
 from fanfuse_contracts.plan import Rejection
 from fanfuse_contracts.streams import ConsumerSpec
 from fanfuse_health.domain.repair import MaxDeliveries
 from fanfuse_health.domain.sweep import SWEEP_EVERY_S
 from fanfuse_health.janitor import Janitor
 from fanfuse_health.monitor import Monitor
+from fanfuse_health.ports import BackendKey
 from fanfuse_health.probing import Probing
 from fanfuse_runtime.context import Context
 from fanfuse_runtime.delivery import Delivery
@@ -30,7 +32,7 @@ _TICK_S: Final = 0.5
 _JANITOR_IN_FLIGHT: Final = 8
 
 
-def declare(context: Context, janitor: Janitor) -> ServiceRouter:
+def declare(context: Context, janitor: Janitor, probing: Probing) -> ServiceRouter:
     """The subscribers of the service."""
     router = ServiceRouter(Stage.HEALTH, context)
 
@@ -42,7 +44,18 @@ def declare(context: Context, janitor: Janitor) -> ServiceRouter:
     async def on_max_deliveries(_: Delivery, advisory: MaxDeliveries) -> None:
         await janitor.on_advisory(advisory)
 
+    @router.respond(subjects.BACKEND_PROBE, ProbeRequest, invalid=_unknown)
+    async def on_probe_wanted(delivery: Delivery, request: ProbeRequest) -> ProbeReply:
+        key = BackendKey(*subjects.parse_backend(delivery.subject))
+        reply = await probing.ask(key)
+        _log.info("health.probe_wanted", kind=key.kind.value, backend=key.backend, by=request.by, probed=reply.probed)
+        return reply
+
     return router
+
+
+def _unknown(rejection: Rejection) -> ProbeReply:
+    return ProbeReply(state=BackendHealth.HEALTHY, reason=f"not probed: {rejection.message}")
 
 
 def tick_loop(context: Context, monitor: Monitor, probing: Probing) -> Callable[[], Awaitable[None]]:

@@ -1,4 +1,4 @@
-"""Probes of degraded backends: when one is due, who sends it, and what it decides.
+"""Probes of degraded backends: when one is due or asked for, who sends it, and what it decides.
 
 In: standings, cards, and which pools have a worker. Out: claims and verdicts, written with compare-and-set, so that of
 all replicas one probes a backend at a time. A prober that is lost frees its slot when its lease is over.
@@ -9,10 +9,12 @@ from collections.abc import Callable, Iterable
 
 from fanfuse_contracts.corpus import CorpusCard
 from fanfuse_contracts.enums import BackendHealth, Kind
+from fanfuse_contracts.health import ProbeReply
 from fanfuse_health.domain import probe
 from fanfuse_health.domain.presence import Presence, look
 from fanfuse_health.domain.rules import Rules
-from fanfuse_health.domain.transitions import claim, probe_due, settle
+from fanfuse_health.domain.standing import Standing
+from fanfuse_health.domain.transitions import claim, may_be_asked, probe_due, settle
 from fanfuse_health.monitor import Monitor
 from fanfuse_health.ports import BackendKey, Prober
 from fanfuse_runtime.errors import BusError
@@ -53,6 +55,21 @@ class Probing:
         wired = {BackendKey(wiring.kind, wiring.backend) for card in cards for wiring in card.backends}
         return {key: self._look_at(key, cards) for key in wired.union(self._monitor.known)}
 
+    async def ask(self, key: BackendKey) -> ProbeReply:
+        """Probe a backend now at somebody's wish, where the rules allow it; returns when the probe has decided."""
+        candidates = probe.targets(self._cards(), key.kind, key.backend)
+        if not candidates:
+            return ProbeReply(state=BackendHealth.HEALTHY, reason="not probed: no corpus is wired with it")
+        await self._monitor.refresh()
+        standing = self._monitor.standing(key)
+        target = probe.choose(candidates, standing.version, self._pool_absent)
+        task = self._running.get(key)
+        if task is None and target is not None and may_be_asked(standing, self._now_s(), self._rules):
+            task = self._running[key] = self._started(key, target)
+        if task is not None:
+            await asyncio.wait((task,))
+        return _told(self._monitor.standing(key), probed=task is not None, no_worker=target is None)
+
     def _look_at(self, key: BackendKey, cards: tuple[CorpusCard, ...]) -> float:
         candidates = probe.targets(cards, key.kind, key.backend)
         standing = self._monitor.standing(key)
@@ -66,13 +83,13 @@ class Probing:
             and key not in self._running
             and probe_due(standing, self._now_s(), presence.returned, self._rules)
         ):
-            self._start(key, target)
+            self._running[key] = self._started(key, target)
         return 1.0 if absent else _GAUGE[standing.health]
 
-    def _start(self, key: BackendKey, target: probe.Target) -> None:
+    def _started(self, key: BackendKey, target: probe.Target) -> asyncio.Task[None]:
         task = asyncio.create_task(self._probe(key, target))
-        self._running[key] = task
         task.add_done_callback(lambda _: self._running.pop(key, None))
+        return task
 
     async def _probe(self, key: BackendKey, target: probe.Target) -> None:
         try:
@@ -97,3 +114,10 @@ class Probing:
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
+
+
+def _told(standing: Standing, *, probed: bool, no_worker: bool) -> ProbeReply:
+    reason = standing.record.reason if standing.record is not None else "it never had trouble"
+    if not probed:
+        reason = f"not probed{': no worker serves it' if no_worker else ' now'}; {reason}"
+    return ProbeReply(state=standing.health, probed=probed, reason=reason, revision=standing.revision)

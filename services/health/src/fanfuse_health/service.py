@@ -33,7 +33,7 @@ def build(context: Context) -> Service:
     janitor = Janitor(StreamQueues(context.bus), context.bus, context.metrics)
     return Service(
         stage=Stage.HEALTH,
-        router=bus.declare(context, janitor),
+        router=bus.declare(context, janitor, probing),
         warm_up=monitor.refresh,
         background=(
             OutcomeReader(context.bus, monitor).run,

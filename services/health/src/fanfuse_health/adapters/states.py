@@ -9,7 +9,8 @@ from pydantic import ValidationError
 
 from fanfuse_contracts import streams
 from fanfuse_contracts.enums import Kind
-from fanfuse_health.domain.standing import HealthRecord, Stored
+from fanfuse_contracts.health import BackendState
+from fanfuse_health.domain.standing import Stored
 from fanfuse_health.domain.transitions import Transition, record_of
 from fanfuse_health.ports import BackendKey
 from fanfuse_runtime.bus import Bus, StoredMessage
@@ -66,11 +67,11 @@ def _key_of(subject: str) -> BackendKey | None:
         return None  # a kind of a newer version
 
 
-def _record(message: StoredMessage) -> HealthRecord | None:
+def _record(message: StoredMessage) -> BackendState | None:
     if not message.data:
         return None  # deleted
     try:
-        return HealthRecord.from_json(message.data)
+        return BackendState.from_json(message.data)
     except ValidationError as error:
         _log.error("health.unreadable_state", subject=message.subject, error=str(error))
         return None

@@ -19,5 +19,7 @@ class Rules:
     """Degraded again so soon after a recovery: the backend flaps, and its period doubles."""
     longest_period_s: float = 120.0
     """Bound of the doubling: a flapping backend still gets its chance every two minutes."""
+    asked_every_s: float = 2.0
+    """A backend is probed at somebody's wish at most this often."""
     lease_s: float = 10.0
     """How long half-open belongs to one prober; after that another replica may probe."""

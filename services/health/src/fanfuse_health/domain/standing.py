@@ -6,20 +6,9 @@ decision reads the record's wall-clock time.
 
 import math
 from dataclasses import dataclass, replace
-from typing import Annotated
 
-from pydantic import Field
-
-from fanfuse_contracts import limits
 from fanfuse_contracts.enums import BackendHealth, Kind
 from fanfuse_contracts.health import BackendState
-
-
-class HealthRecord(BackendState):
-    """What health stores: the state everyone reads, and the period that damping goes on from."""
-
-    period_s: Annotated[float, Field(gt=0.0, allow_inf_nan=False)] = limits.DEGRADED_FOR_S
-    """Length of the last degraded period, kept through half-open and recovery."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +17,7 @@ class Standing:
 
     kind: Kind
     backend: str
-    record: HealthRecord | None = None
+    record: BackendState | None = None
     """None: it never had a transition, or its record was deleted; either way healthy."""
     revision: int = 0
     """Revision of the stored record: what a compare-and-set must name."""
@@ -44,7 +33,7 @@ class Standing:
 
     @property
     def manual(self) -> bool:
-        """True if an operator set the state: outcomes and probes leave it alone."""
+        """True if an operator set the state: outcomes leave it alone, and so do probes until its time is over."""
         return self.record is not None and self.record.manual
 
 
@@ -52,7 +41,7 @@ class Standing:
 class Stored:
     """A record as it was read: its revision, and its age in seconds of broker time."""
 
-    record: HealthRecord | None
+    record: BackendState | None
     revision: int
     age_s: float
 

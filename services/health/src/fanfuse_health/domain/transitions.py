@@ -7,8 +7,9 @@ Every replica computes the same; the store lets one of them win.
 from dataclasses import dataclass
 
 from fanfuse_contracts.enums import BackendHealth, Kind
+from fanfuse_contracts.health import BackendState
 from fanfuse_health.domain.rules import Rules
-from fanfuse_health.domain.standing import HealthRecord, Standing
+from fanfuse_health.domain.standing import Standing
 from fanfuse_health.domain.window import Window, totals
 
 
@@ -26,6 +27,8 @@ class Transition:
     until_s: float | None = None
     failures: int = 0
     outcomes: int = 0
+    manual: bool = False
+    set_by: str = ""
 
 
 def judge(standing: Standing, window: Window, now_s: float, rules: Rules) -> Transition | None:
@@ -47,24 +50,39 @@ def _next_period(standing: Standing, now_s: float, rules: Rules) -> float:
 
 
 def probe_due(standing: Standing, now_s: float, pool_returned: bool, rules: Rules) -> bool:
-    """True when a probe may start: the period is over, or a prober's lease is.
+    """True when a probe may start: the period is over, or an operator's mark, or a prober's lease is.
 
     A pool that was away and is back is probed at once, for a worker that restarted is no longer the one that failed;
     where the backend flaps, after the undamped period.
     """
-    if standing.record is None or standing.manual:
+    if standing.record is None:
         return False
     elapsed_s = now_s - standing.entered_s
     match standing.health:
+        case BackendHealth.DEGRADED if standing.manual:
+            return standing.record.until_s is not None and elapsed_s >= standing.record.until_s
         case BackendHealth.DEGRADED:
-            wait_s = standing.record.until_s if standing.record.until_s is not None else rules.degraded_for_s
-            if pool_returned:
-                wait_s = 0.0 if wait_s <= rules.degraded_for_s else rules.degraded_for_s
-            return elapsed_s >= wait_s
+            return elapsed_s >= (_early_s(standing.record, rules) if pool_returned else _wait_s(standing.record, rules))
         case BackendHealth.HALF_OPEN:
             return elapsed_s >= rules.lease_s
         case BackendHealth.HEALTHY:
             return False
+
+
+def may_be_asked(standing: Standing, now_s: float, rules: Rules) -> bool:
+    """True if somebody who asks for a probe gets one before it is due: not of a mark, not in the undamped period of a
+    backend that flaps, and not so soon after the last probe that askers would load an engine that is down."""
+    if standing.record is None or standing.manual or standing.health is not BackendHealth.DEGRADED:
+        return False
+    return now_s - standing.entered_s >= max(rules.asked_every_s, _early_s(standing.record, rules))
+
+
+def _wait_s(record: BackendState, rules: Rules) -> float:
+    return record.until_s if record.until_s is not None else rules.degraded_for_s
+
+
+def _early_s(record: BackendState, rules: Rules) -> float:
+    return 0.0 if _wait_s(record, rules) <= rules.degraded_for_s else rules.degraded_for_s
 
 
 def claim(standing: Standing, prober: str, rules: Rules) -> Transition:
@@ -114,9 +132,9 @@ def _degraded(standing: Standing, period_s: float, reason: str, failures: int = 
     )
 
 
-def record_of(transition: Transition, since: str) -> HealthRecord:
+def record_of(transition: Transition, since: str) -> BackendState:
     """The record to store. `since`: UTC time with offset, for people."""
-    return HealthRecord(
+    return BackendState(
         kind=transition.kind,
         backend=transition.backend,
         state=transition.state,
@@ -126,5 +144,7 @@ def record_of(transition: Transition, since: str) -> HealthRecord:
         reason=transition.reason,
         failures=transition.failures,
         outcomes=transition.outcomes,
+        manual=transition.manual,
+        set_by=transition.set_by,
         period_s=transition.period_s,
     )
