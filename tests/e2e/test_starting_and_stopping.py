@@ -50,7 +50,7 @@ def test_operators_endpoints_answer(installation):
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/{path}", timeout=5) as answer:
             assert json.load(answer) == {"status": "ok"}
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
-        assert b'fanfuse_queries_total{status="complete"} 0.0' in answer.read()
+        assert b'fanfuse_queries_total{status="complete",tenant_class="other"} 0.0' in answer.read()
 
 
 def test_a_taken_port_is_one_plain_line(installation):

@@ -43,12 +43,11 @@ class Outage:
 
     async def fallbacks(self) -> dict[FallbackReason, float]:
         """The counter as the fuser exports it."""
-        metric = 'fanfuse_bm25_fallback_total{{reason="{}"}}'
-        return {r: await self.processes.metric("fuser", metric.format(r.value)) for r in FallbackReason}
+        metric = self.processes.metric
+        return {r: await metric("fuser", "fanfuse_bm25_fallback_total", reason=r.value) for r in FallbackReason}
 
     async def gauge(self) -> float:
-        sample = 'fanfuse_backend_degraded{backend="main",kind="vector"}'
-        return await self.processes.metric("health", sample)
+        return await self.processes.metric("health", "fanfuse_backend_degraded", backend="main", kind="vector")
 
     @property
     def history(self) -> list[BackendHealth]:

@@ -90,7 +90,7 @@ async def test_all_queries_complete_with_any_number_of_fusers(
 
 
 async def answered_by(processes: Processes, name: str) -> float:
-    return await processes.metric(name, 'fanfuse_queries_total{status="complete"}')
+    return await processes.metric(name, "fanfuse_queries_total", status="complete")
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,8 @@ from fanfuse_contracts.corpus import CorpusCard
 from fanfuse_contracts.enums import Strategy
 from fanfuse_contracts.faults import Fault, Loc, refuse, repeated
 from fanfuse_contracts.fusion import FusionConfig
+from fanfuse_contracts.metrics_config import MetricsConfig
+from fanfuse_contracts.quorum import Quorum
 from fanfuse_contracts.registration import CorpusConfig
 from fanfuse_contracts.security import SecurityConfig
 from fanfuse_contracts.tokens import Token
@@ -109,10 +111,10 @@ class RetrievalConfig(Written):
     """Which corpora and backends a query goes to."""
     fusion: FusionConfig = FusionConfig()
     """How their ranked lists become one."""
-
-
     quorum: dict[Token, Quorum] = {}
     """By tenant: what the loss of a lane means, `must`, `should` or `may` per kind. Unstated: `should`."""
+
+
 class Store(StrEnum):
     """Where the registry of corpora is kept."""
 
@@ -168,6 +170,8 @@ class FanfuseConfig(Written):
     """What can be searched."""
     security: SecurityConfig = SecurityConfig()
     """Who may ask as whom."""
+    metrics: MetricsConfig = MetricsConfig()
+    """Which tenants and corpora have series of their own."""
 
     @model_validator(mode="after")
     def _cards_are_sound(self) -> Self:

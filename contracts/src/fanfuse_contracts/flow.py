@@ -96,24 +96,28 @@ OUTCOME: Final = Channel(
     "backend_outcome", subjects.BACKEND_OUTCOME, health.BackendOutcome, Delivery.STORED, (_W, _F), (_H,),
     streams.OUTCOMES.name, what="Failures all, successes sampled with their weight.",
 )  # fmt: skip
+PROBE: Final = Channel(
+    "backend_probe", subjects.BACKEND_PROBE, health.ProbeRequest, Delivery.REQUEST, (_R, OPERATOR), (_H,),
+    reply=health.ProbeReply, what="Probe a degraded backend now, before its time.",
+)  # fmt: skip
 HEARTBEAT: Final = Channel(
-    "heartbeat", subjects.HEARTBEAT, health.Heartbeat, Delivery.CORE, (_C, _R, _W, _F, _H), (_R, _H, OPERATOR),
-    what="Every instance, every second.",
+    "heartbeat", subjects.HEARTBEAT, health.Heartbeat, Delivery.CORE, (_C, _R, _W, _F, _H), (_R, _F, _H, OPERATOR),
+    what="Every instance, every second: its `nats micro` INFO.",
 )  # fmt: skip
 AUDITED: Final = Channel(
     "audit", subjects.AUDIT, operations.RouteAudited, Delivery.STORED, (_R,), (OPERATOR,),
     streams.AUDIT.name, what="Every routing decision, kept 30 days.",
 )  # fmt: skip
-DEADLETTER: Final = Channel(
-    "deadletter", subjects.DEADLETTER, operations.DeadLetter, Delivery.STORED, (_C, _R, _W, _F, _H), (OPERATOR,),
-    streams.DEADLETTER.name, what="Messages that no retry can help, kept 30 days.",
-)  # fmt: skip
 QUALITY: Final = Channel(
     "quality", subjects.QUALITY, quality.QualityMeasured, Delivery.STORED, (_F,), (OPERATOR,),
     streams.QUALITY.name, what="What each lane of a corpus contributed to answers, every ten seconds, kept a day.",
 )  # fmt: skip
+DEADLETTER: Final = Channel(
+    "deadletter", subjects.DEADLETTER, operations.DeadLetter, Delivery.STORED, (_C, _R, _W, _F, _H), (OPERATOR,),
+    streams.DEADLETTER.name, what="Messages that no retry can help, kept 30 days.",
+)  # fmt: skip
 
 CHANNELS: Final = (
     SUBMITTED, CLASSIFIED, PLANNED, RETRIEVE, RETRIEVED, LIVE_RETRIEVED, FUSED, ANSWERED, CANCELLED, DECIDE,
-    ROUTE_DECIDE, CHUNKS, OUTCOME, HEARTBEAT, AUDITED, DEADLETTER,
+    ROUTE_DECIDE, CHUNKS, OUTCOME, PROBE, HEARTBEAT, AUDITED, QUALITY, DEADLETTER,
 )  # fmt: skip

@@ -139,6 +139,15 @@ AUDIT: Final = StreamSpec(
     max_bytes=1024 * 1024 * 1024,
     max_age_s=limits.OPERATORS_MAX_AGE_S,
 )
+QUALITY: Final = StreamSpec(
+    name="QUALITY",
+    subjects=(subjects.QUALITY,),
+    retention=Retention.LIMITS,
+    storage=Storage.FILE,
+    discard=Discard.OLD,
+    max_bytes=limits.QUALITY_MAX_BYTES,
+    max_age_s=limits.QUALITY_MAX_AGE_S,
+)
 DEADLETTER: Final = StreamSpec(
     name="DEADLETTER",
     subjects=(subjects.DEADLETTER,),
@@ -159,7 +168,7 @@ ADVISORIES: Final = StreamSpec(
     max_age_s=limits.OPERATORS_MAX_AGE_S,
 )
 
-STREAMS: Final = (QUERIES, RETRIEVE, RETRIEVED, ANSWERS, OUTCOMES, AUDIT, DEADLETTER, ADVISORIES)
+STREAMS: Final = (QUERIES, RETRIEVE, RETRIEVED, ANSWERS, OUTCOMES, AUDIT, QUALITY, DEADLETTER, ADVISORIES)
 
 BACKEND_STATE: Final = BucketSpec("backend_state")
 """Key `<kind>.<backend>`, value `BackendState`; written by health, watched by router, workers, fuser."""

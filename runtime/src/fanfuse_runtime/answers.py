@@ -73,7 +73,7 @@ async def publish_answer(bus: Bus, metrics_: Metrics, answer: Answer) -> bool:
     if stored.duplicate:
         await send_stored_again(bus, answer.tenant, answer.query_id, answer.submitted_ns)
         return False
-    metrics_.inc(metrics.QUERIES_TOTAL, status=answer.status.value)
+    metrics_.inc(metrics.QUERIES_TOTAL, status=answer.status.value, tenant_class=metrics_.class_of(answer.tenant))
     metrics_.observe(metrics.ANSWER_SECONDS, answer.elapsed_ms / 1e3)
     if answer.rejection is not None:
         metrics_.inc(metrics.REJECTIONS_TOTAL, code=answer.rejection.code.value)

@@ -15,7 +15,7 @@ from nats.aio.client import Client
 from nats.errors import Error as NatsError
 from opentelemetry.sdk.trace import SpanProcessor
 
-from fanfuse_contracts import limits
+from fanfuse_contracts import limits, metrics
 from fanfuse_contracts.config import FanfuseConfig
 from fanfuse_runtime.bus import Bus
 from fanfuse_runtime.clock import BrokerClock
@@ -49,12 +49,12 @@ class Process:
         config: FanfuseConfig | None = None,
     ) -> None:
         self.settings = settings
-        self.metrics = Metrics()
+        self._config = load_config(settings.config_file) if config is None else config
+        self.metrics = Metrics(self._config.metrics)
         self.services: list[Service] = []
         self.ready = False
         self.ops: OpsEndpoint | None = None
         self.context: Context
-        self._config = load_config(settings.config_file) if config is None else config
         self._provider = build_tracer_provider("fanfuse", settings.trace_sample, span_processor)
         self._connection = Connection(settings, self.metrics, self._on_reconnect)
         self._clock = BrokerClock()
@@ -62,6 +62,8 @@ class Process:
         self._heartbeats: Heartbeats | None = None
         self._failure: str | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        self.metrics.follow(metrics.READY, lambda: float(self._is_ready() is None))
+        self.metrics.follow(metrics.BUS_CONNECTED, lambda: float(self._connection.problem is None))
 
     # -- start --------------------------------------------------------------------------------------------------
 
@@ -72,6 +74,7 @@ class Process:
         await ensure_topology_in_time(self.context.bus.js)
         await self._measure_clock()
         await self.context.corpora.start()
+        self.metrics.follow(metrics.REGISTRY_AGE_SECONDS, lambda: self.context.corpora.age_s)
         await self.context.backends.start()
         await self.context.pools.start()
         self.services = [factory(self.context) for factory in factories]
@@ -137,6 +140,7 @@ class Process:
         return self._connection.problem or self._failure or (None if self.ready else "starting or stopping")
 
     async def _on_reconnect(self) -> None:
+        self.metrics.inc(metrics.RECONNECTS_TOTAL)
         self._supervise(self._set_up_again())
 
     async def _set_up_again(self) -> None:

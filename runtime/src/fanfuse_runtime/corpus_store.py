@@ -75,6 +75,11 @@ class CorporaReader(Protocol):
         ...
 
     @property
+    def age_s(self) -> float:
+        """Seconds since the registry last answered; what is known may be that old."""
+        ...
+
+    @property
     def values(self) -> Mapping[str, CorpusCard]:
         """Every card by `<tenant>.<corpus>`."""
         ...

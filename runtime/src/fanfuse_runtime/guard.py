@@ -62,8 +62,9 @@ class Guard(Generic[M]):
                 self.span_name, context, trace.SpanKind.CONSUMER, attributes, record_exception=False
             ):
                 await self._handle(delivery)
+                elapsed_s = time.monotonic() - delivery.received_at
+                self.metrics.observe(metrics.STAGE_SECONDS, elapsed_s, stage=self.stage.value)
         finally:
-            self.metrics.observe(metrics.STAGE_SECONDS, time.monotonic() - delivery.received_at, stage=self.stage.value)
             current_message.reset(token)
 
     async def _handle(self, delivery: Delivery) -> None:

@@ -1,9 +1,11 @@
 """What a process knows of a registry: the present values by key, and who wants to hear of changes.
 
 In: changes with their revision, in any order, also twice. Out: the values, and one call per change. An older revision
-never replaces a newer one. It waits for nothing and reads nothing itself.
+never replaces a newer one. It waits for nothing and reads nothing itself; of time it knows only how long the registry
+has been silent.
 """
 
+import time
 from collections.abc import Callable, Collection, Mapping
 from typing import Generic, TypeVar
 
@@ -21,6 +23,16 @@ class Known(Generic[M]):
         self._revisions: dict[str, int] = {}
         self._callbacks: list[Callable[[str, M | None], None]] = []
         self._revision = 0
+        self._answered_s = time.monotonic()
+
+    @property
+    def age_s(self) -> float:
+        """Seconds since the registry last answered; what is known may be that old."""
+        return time.monotonic() - self._answered_s
+
+    def note_answer(self) -> None:
+        """The registry answered just now, whatever it said."""
+        self._answered_s = time.monotonic()
 
     @property
     def revision(self) -> int:

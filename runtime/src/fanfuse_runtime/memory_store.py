@@ -145,10 +145,10 @@ class MemoryCorpusStore(KnownCards):
 
     def _look(self) -> None:
         seen = self._stamp()
-        if seen == self._seen and self._values:
-            return
-        self._take_in(self._load())
-        self._seen = seen
+        if seen != self._seen or not self._values:
+            self._take_in(self._load())
+            self._seen = seen
+        self.note_answer()
 
     def _stamp(self) -> tuple[int, int] | None:
         try:

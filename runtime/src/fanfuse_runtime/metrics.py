@@ -1,26 +1,67 @@
 """Prometheus metrics of one process, made from the specifications in contracts.
 
-In: a spec and label values. Out: samples in an injected registry. A label value outside its closed set is an error, so
-cardinality stays bounded.
+In: a spec and label values. Out: samples in an injected registry, with the trace id as exemplar where the current trace
+is sampled. A value outside a closed label set is an error, one beyond the bound of an open set is counted as `other`:
+the number of series depends on what is wired and configured, never on what is asked.
 """
 
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 
+from opentelemetry import trace
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
+from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics import MetricWrapperBase
 
-from fanfuse_contracts.metrics import METRICS, SECONDS_BUCKETS, MetricKind, MetricSpec
+from fanfuse_contracts.metrics import METRICS, OTHER, SECONDS_BUCKETS, MetricKind, MetricSpec, Open
+from fanfuse_contracts.metrics_config import MetricsConfig
 
 disable_created_metrics()  # type: ignore[no-untyped-call]
 
+_NO_CONFIG = MetricsConfig()
+
 
 class Metrics:
-    """Every metric of the contract, pre-created at zero."""
+    """Every metric of the contract; what is closed or configured is pre-created at zero."""
 
-    def __init__(self) -> None:
+    def __init__(self, config: MetricsConfig = _NO_CONFIG) -> None:
         self.registry = CollectorRegistry()
+        self._class_of = config.class_of()
+        self._open: dict[Open, dict[str, None]] = {
+            Open.TENANT_CLASS: dict.fromkeys(config.tenant_classes),
+            Open.CORPUS: dict.fromkeys(config.corpora),
+            Open.BACKEND: {},
+            Open.CONSUMER: {},
+        }
         self._collectors = {spec.name: self._build(spec) for spec in METRICS}
         self._children: dict[tuple[str, ...], MetricWrapperBase] = {}
+
+    # -- labels -------------------------------------------------------------------------------------------------
+
+    def class_of(self, tenant: str) -> str:
+        """The configured class of a tenant, else `other`."""
+        return self._class_of.get(tenant, OTHER)
+
+    def _known(self, values: Sequence[str] | Open) -> Sequence[str] | None:
+        """The values that a label has from the start; None where they come as they are wired."""
+        if not isinstance(values, Open):
+            return values
+        return (*self._open[values], OTHER) if values.is_configured else None
+
+    def _value(self, spec: MetricSpec, label: str, values: Sequence[str] | Open, value: str) -> str:
+        if not isinstance(values, Open):
+            if value not in values:
+                raise ValueError(f"{spec.name}: {label}={value!r} is not in its closed set")
+            return value
+        known = self._open[values]
+        if value in known:
+            return value
+        if values.is_configured or len(known) >= values.most:
+            return OTHER
+        known[value] = None
+        return value
+
+    # -- series -------------------------------------------------------------------------------------------------
 
     def _build(self, spec: MetricSpec) -> MetricWrapperBase:
         names = [label for label, _ in spec.labels]
@@ -32,37 +73,41 @@ class Metrics:
                 collector = Gauge(spec.name, spec.help, names, registry=self.registry)
             case MetricKind.HISTOGRAM:
                 collector = Histogram(spec.name, spec.help, names, registry=self.registry, buckets=SECONDS_BUCKETS)
-        closed = [values for _, values in spec.labels if values is not None]
-        if names and len(closed) == len(names):
-            for values in product(*closed):
+        known = [self._known(values) for _, values in spec.labels]
+        if names and None not in known:
+            for values in product(*(each for each in known if each is not None)):
                 collector.labels(*values)
         return collector
 
-    def _child(self, spec: MetricSpec, labels: dict[str, str]) -> MetricWrapperBase:
-        key = (spec.name, *labels.values())
+    def prepare(self, spec: MetricSpec, **wired: str) -> None:
+        """Pre-create at zero what a newly wired backend or consumer can count; its other labels are closed."""
+        sets = [(wired[label],) if label in wired else self._known(values) or () for label, values in spec.labels]
+        for values in product(*sets):
+            self._child(spec, dict(zip((label for label, _ in spec.labels), values, strict=True)))
+
+    def _child(self, spec: MetricSpec, labels: Mapping[str, str]) -> MetricWrapperBase:
+        if not spec.labels:
+            return self._collectors[spec.name]
+        values = tuple(self._value(spec, label, allowed, labels[label]) for label, allowed in spec.labels)
+        key = (spec.name, *values)
         child = self._children.get(key)
         if child is None:
-            child = self._children[key] = self._checked_child(spec, labels)
+            child = self._children[key] = self._collectors[spec.name].labels(*values)
         return child
 
-    def _checked_child(self, spec: MetricSpec, labels: dict[str, str]) -> MetricWrapperBase:
-        for label, values in spec.labels:
-            if values is not None and labels[label] not in values:
-                raise ValueError(f"{spec.name}: {label}={labels[label]!r} is not in its closed set")
-        collector = self._collectors[spec.name]
-        return collector.labels(*(labels[label] for label, _ in spec.labels)) if spec.labels else collector
+    # -- samples ------------------------------------------------------------------------------------------------
 
     def inc(self, spec: MetricSpec, amount: float = 1.0, **labels: str) -> None:
         """Add to a counter."""
         child = self._child(spec, labels)
         assert isinstance(child, Counter)
-        child.inc(amount)
+        child.inc(amount, exemplar=_exemplar())
 
     def observe(self, spec: MetricSpec, seconds: float, **labels: str) -> None:
         """Add one observation, in seconds, to a histogram."""
         child = self._child(spec, labels)
         assert isinstance(child, Histogram)
-        child.observe(seconds)
+        child.observe(seconds, exemplar=_exemplar())
 
     def set(self, spec: MetricSpec, value: float, **labels: str) -> None:
         """Set a gauge."""
@@ -70,6 +115,22 @@ class Metrics:
         assert isinstance(child, Gauge)
         child.set(value)
 
+    def follow(self, spec: MetricSpec, read: Callable[[], float]) -> None:
+        """Ask `read` for the value of an unlabelled gauge at every scrape."""
+        child = self._child(spec, {})
+        assert isinstance(child, Gauge)
+        child.set_function(read)
+
     def exposition(self) -> bytes:
-        """The text format that Prometheus scrapes."""
+        """The plain text format."""
         return generate_latest(self.registry)
+
+    def scrape(self, accept: str) -> tuple[bytes, str]:
+        """Body and content type: OpenMetrics, which carries exemplars, where `accept` asks for it, else plain text."""
+        encode, content_type = choose_encoder(accept)
+        return encode(self.registry), content_type
+
+
+def _exemplar() -> dict[str, str] | None:
+    span = trace.get_current_span().get_span_context()
+    return {"trace_id": trace.format_trace_id(span.trace_id)} if span.trace_flags.sampled else None

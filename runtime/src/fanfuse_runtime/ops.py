@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import uvicorn
-from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -47,8 +46,9 @@ class OpsEndpoint:
         body = {"status": "ok"} if problem is None else {"status": "unavailable", "reason": problem}
         return JSONResponse(body, status_code=200 if problem is None else 503)
 
-    async def _scrape(self, _request: Request) -> Response:
-        return Response(self._metrics.exposition(), media_type=CONTENT_TYPE_LATEST)
+    async def _scrape(self, request: Request) -> Response:
+        body, content_type = self._metrics.scrape(request.headers.get("accept", ""))
+        return Response(body, headers={"content-type": content_type})
 
     @property
     def is_listening(self) -> bool:

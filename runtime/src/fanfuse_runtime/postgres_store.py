@@ -125,6 +125,7 @@ class PostgresCorpusStore(KnownCards):
 
     async def _look(self, connection: "asyncpg.Connection[asyncpg.Record]", *, everything: bool) -> None:
         last = await connection.fetchval("SELECT revision FROM fanfuse.registry")
+        self.note_answer()
         # A database restored from a backup, or another one behind the same address: nothing known of it holds.
         everything = everything or last < self.revision
         rows = await connection.fetch(_SINCE, 0 if everything else self.revision)

@@ -94,6 +94,7 @@ class BucketView(Known[M]):
             _log.warning("registry.made_anew", bucket=self._bucket)
             self.begin_anew()
         self._made = made
+        self.note_answer()
 
     async def _next(self, watcher: KeyValue.KeyWatcher, bucket: KeyValue) -> object:
         update = asyncio.ensure_future(watcher._updates.get())
@@ -114,10 +115,12 @@ class BucketView(Known[M]):
 
     async def _compare(self, bucket: KeyValue) -> None:
         found = (await bucket.status()).stream_info
+        self.note_answer()
         if found.state.last_seq > self.revision or found.created != self._made:
             self._again.set()
 
     def _take_in(self, entry: KeyValue.Entry) -> None:
+        self.note_answer()
         revision = entry.revision or 0
         if self._is_key(entry.key):
             self.apply(entry.key, self._parse(entry), revision)

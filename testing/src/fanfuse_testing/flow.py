@@ -36,6 +36,7 @@ from fanfuse_runtime.logs import configure_logs
 from fanfuse_runtime.server import NatsServer
 from fanfuse_runtime.service import ServiceFactory
 from fanfuse_runtime.settings import RuntimeSettings
+from fanfuse_testing.samples import counted
 
 
 async def eventually(look: Callable[[], Any], within_s: float = 20.0, every_s: float = 0.02) -> Any:
@@ -127,11 +128,8 @@ class Flow(Deployment):
     process: Process
 
     def metric(self, name: str, **labels: str) -> float:
-        """The value of a sample; raises `LookupError` where there is none."""
-        value: float | None = self.process.metrics.registry.get_sample_value(name, labels)
-        if value is None:
-            raise LookupError(f"{name}{labels} is not exported")
-        return value
+        """The sum of the samples with these labels; raises `LookupError` where there is none."""
+        return counted(self.process.metrics.registry, name, **labels)
 
 
 @contextmanager

@@ -145,5 +145,6 @@ async def test_lane_seconds_are_observed_by_kind_and_outcome(keyword_worker, cal
     await caller.ask("q2", corpus="unknown")
     await caller.drained()
     text = keyword_worker.metrics.exposition().decode()
+    assert 'fanfuse_lane_failures_total{backend="main",failure="not_found",kind="keyword"} 1.0' in text
     for outcome in ("answered", "failed"):
-        assert f'fanfuse_lane_seconds_count{{kind="keyword",outcome="{outcome}"}} 1.0' in text
+        assert f'fanfuse_lane_seconds_count{{backend="main",kind="keyword",outcome="{outcome}"}} 1.0' in text

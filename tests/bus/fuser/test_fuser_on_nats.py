@@ -25,6 +25,7 @@ from fanfuse_runtime.delivery import Delivery
 from fanfuse_runtime.server import NatsServer
 from fanfuse_runtime.settings import RuntimeSettings
 from fanfuse_testing.nats import _session_server, nats_server
+from fanfuse_testing.samples import counted
 from tests.unit.fuser.fuser_builders import TENANT, hits, lane, planned, reply
 
 __all__ = ["_session_server", "nats_server"]
@@ -236,7 +237,7 @@ async def test_cancelled(fuser: Process, around: Surroundings):
     answer = await around.answer("q1")
     assert (answer.status, code_of(answer)) == (Status.EXPIRED, RejectionCode.CANCELLED)
     assert await around.outcomes() == []
-    assert fuser.metrics.registry.get_sample_value("fanfuse_queries_total", {"status": "expired"}) == 1
+    assert counted(fuser.metrics.registry, "fanfuse_queries_total", status="expired") == 1
 
 
 async def test_a_plan_that_cannot_be_read_is_answered(around: Surroundings):

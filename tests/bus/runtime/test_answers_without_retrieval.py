@@ -14,6 +14,7 @@ from fanfuse_runtime.context import Context
 from fanfuse_runtime.delivery import Delivery
 from fanfuse_runtime.server import NatsServer
 from fanfuse_testing.flow import eventually
+from fanfuse_testing.samples import counted
 
 UNCLEAR = Clarification(
     message="which one is meant?",
@@ -50,10 +51,10 @@ async def test_a_clarification_is_the_one_answer_of_its_query(
         await eventually(lambda: heard)
         await eventually(is_drained)
         (answer,) = heard
-        counted = process.metrics.registry.get_sample_value
-        assert counted("fanfuse_queries_total", {"status": "clarify"}) == 1
-        assert counted("fanfuse_queries_total", {"status": "failed"}) == 0
-        assert counted("fanfuse_rejections_total", {"code": "unconfirmed"}) == 0
+        registry = process.metrics.registry
+        assert counted(registry, "fanfuse_queries_total", status="clarify") == 1
+        assert counted(registry, "fanfuse_queries_total", status="failed") == 0
+        assert counted(registry, "fanfuse_rejections_total", code="unconfirmed") == 0
     assert (answer.status, answer.clarification, answer.rejection) == (Status.CLARIFY, UNCLEAR, None)
     assert (answer.coverage.expected, answer.hits) == (0, ())
     assert answer.submitted_ns > 0

@@ -345,7 +345,8 @@ async def test_a_question_back_is_the_answer_and_no_backend_hears_of_the_query(b
     assert [(one.corpus, one.argument) for one in answer.clarification.missing] == [("a", "order")]
     audited = the(bus, flow.AUDITED, RouteAudited)[1]
     assert (audited.plan, audited.clarification, audited.rejection) == (None, answer.clarification, None)
-    assert f'{metrics.QUERIES_TOTAL.name}{{status="clarify"}} 1.0' in handlers._metrics.exposition().decode()
+    counted = f'{metrics.QUERIES_TOTAL.name}{{status="clarify",tenant_class="other"}} 1.0'
+    assert counted in handlers._metrics.exposition().decode()
 
 
 async def test_decide_tells_a_question_back(build, bus):

@@ -240,6 +240,14 @@ class MemoryRoutes:
         self.told.append(answer)
 
 
+class MemoryQuality:
+    def __init__(self) -> None:
+        self.counted: list[Answer] = []
+
+    def count(self, answer: Answer) -> None:
+        self.counted.append(answer)
+
+
 class MemoryOutcomes:
     def __init__(self) -> None:
         self.reported: Mapping[str, str] = {}

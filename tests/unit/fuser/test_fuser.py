@@ -9,6 +9,7 @@ from fanfuse_fuser.fuser import Fuser
 from fanfuse_fuser.joining import World
 from fanfuse_runtime.cancelled import MAX_REMEMBERED, Cancelled
 from fanfuse_runtime.metrics import Metrics
+from fanfuse_testing.samples import counted
 from tests.unit.fuser.fuser_builders import (
     QUERY,
     TENANT,
@@ -16,6 +17,7 @@ from tests.unit.fuser.fuser_builders import (
     MemoryAnswers,
     MemoryOutcomes,
     MemoryPools,
+    MemoryQuality,
     MemoryReplies,
     MemoryRoutes,
     MemoryTexts,
@@ -34,12 +36,12 @@ class Process:
     def __init__(self, stored=(), max_bytes=512 * 1024):
         self.replies, self.pools = MemoryReplies([raw(one) for one in stored]), MemoryPools()
         self.answers, self.outcomes, self.metrics = MemoryAnswers(max_bytes), MemoryOutcomes(), Metrics()
-        self.routes = MemoryRoutes()
+        self.routes, self.quality = MemoryRoutes(), MemoryQuality()
         world = World(self.replies, MemoryTexts(), self.pools, LoopClock())
-        self.fuser = Fuser(world, self.answers, self.outcomes, self.routes, self.metrics)
+        self.fuser = Fuser(world, self.answers, self.outcomes, self.routes, self.quality, self.metrics)
 
     def counted(self, name, **labels):
-        return self.metrics.registry.get_sample_value(name, labels)
+        return counted(self.metrics.registry, name, **labels)
 
 
 async def test_counts_and_reports():
@@ -93,7 +95,7 @@ async def test_an_answer_stored_by_another_fuser_is_not_counted():
     await process.fuser.answer(PLAN)
     await process.fuser.answer(PLAN)
     assert (len(process.answers.stored), len(process.answers.refused)) == (1, 1)
-    assert process.routes.told == process.answers.stored
+    assert process.routes.told == process.quality.counted == process.answers.stored
     assert process.counted("fanfuse_join_lanes_total", outcome="answered") == 2
     assert process.counted("fanfuse_duplicates_total", stage="fuser") == 1
 

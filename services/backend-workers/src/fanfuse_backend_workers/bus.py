@@ -50,8 +50,14 @@ class WorkerHandlers:
         elapsed_s = time.monotonic() - delivery.received_at
         reply = fit(signed(end.reply, self._bus.instance, elapsed_s * 1e3), self._max_reply_bytes())
         await self._store(address_of(command), reply)
-        self._metrics.observe(metrics.LANE_SECONDS, elapsed_s, kind=command.kind.value, outcome=reply.outcome.value)
+        self._count(command, reply, elapsed_s)
         await self._tell_health(command, end)
+
+    def _count(self, command: RetrieveCommand, reply: LaneReply, elapsed_s: float) -> None:
+        backend = {"kind": command.kind.value, "backend": command.backend}
+        self._metrics.observe(metrics.LANE_SECONDS, elapsed_s, outcome=reply.outcome.value, **backend)
+        if reply.failure is not None:
+            self._metrics.inc(metrics.LANE_FAILURES_TOTAL, failure=reply.failure.kind.value, **backend)
 
     async def on_failed(self, pool: Pool, delivery: Delivery, rejection: Rejection) -> None:
         """Tell the fuser that a command can't be handled, so that it need not wait; health is told nothing."""

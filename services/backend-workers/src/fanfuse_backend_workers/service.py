@@ -9,18 +9,20 @@ from fanfuse_backend_workers.adapters.engines import connect_server
 from fanfuse_backend_workers.admission import Admission
 from fanfuse_backend_workers.catalog import Catalog
 from fanfuse_backend_workers.connections import Connections, tell_unhealthy
-from fanfuse_backend_workers.domain.pools import served_pools
+from fanfuse_backend_workers.domain.pools import Pool, served_pools
 from fanfuse_backend_workers.embedding import QueryEmbedding
 from fanfuse_backend_workers.ports import LoadEmbedder, OpenEngine, OpenTexts
 from fanfuse_backend_workers.remote import engines_on, texts_on
 from fanfuse_backend_workers.settings import WorkerSettings
 from fanfuse_backend_workers.warming import opened_warm, warm_up
 from fanfuse_backend_workers.worker import Worker
+from fanfuse_contracts import metrics
 from fanfuse_contracts.enums import Stage
 from fanfuse_contracts.health import ServedPool
 from fanfuse_runtime.context import Context
 from fanfuse_runtime.router import ServiceRouter
 from fanfuse_runtime.service import Service, ServiceFactory
+from fanfuse_runtime.wired_series import prepare_wired
 
 _HEALTH_WITHIN_S: Final = 2.0
 
@@ -44,6 +46,12 @@ def build_with(
         catalog = Catalog(context.corpora, chosen.pools, opened_warm(open_engine, embedding), open_texts)
         worker = Worker(catalog, embedding, Admission(chosen.in_flight_per_corpus), context.bus)
         router = ServiceRouter(Stage.BACKEND_WORKERS, context)
+        prepare_wired(
+            context.metrics,
+            context.corpora,
+            (metrics.LANE_SECONDS, metrics.LANE_FAILURES_TOTAL),
+            lambda wiring: Pool(wiring.kind, wiring.pool) in chosen.pools,
+        )
         bus.declare(router, bus.WorkerHandlers(context, worker, catalog), chosen.pools, chosen.in_flight)
 
         def pools() -> tuple[ServedPool, ...]:

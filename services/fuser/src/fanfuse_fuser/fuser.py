@@ -9,12 +9,12 @@ import time
 from collections.abc import Callable
 
 from fanfuse_contracts import metrics
-from fanfuse_contracts.answer import Answer
 from fanfuse_contracts.enums import Stage
 from fanfuse_contracts.plan import QueryPlanned
+from fanfuse_fuser.counting import count_answer
 from fanfuse_fuser.domain.page import fit
 from fanfuse_fuser.joining import PlanRun, World
-from fanfuse_fuser.ports import Answers, Outcomes, Routes
+from fanfuse_fuser.ports import Answers, Outcomes, Quality, Routes
 from fanfuse_runtime.cancelled import Cancelled, QueryKey
 from fanfuse_runtime.logs import get_logger
 from fanfuse_runtime.metrics import Metrics
@@ -31,6 +31,7 @@ class Fuser:
         answers: Answers,
         outcomes: Outcomes,
         routes: Routes,
+        quality: Quality,
         metrics_: Metrics,
         steady_s: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -38,6 +39,7 @@ class Fuser:
         self._answers = answers
         self._outcomes = outcomes
         self._routes = routes
+        self._quality = quality
         self._metrics = metrics_
         self._steady_s = steady_s
         self._cancelled = Cancelled()
@@ -72,19 +74,13 @@ class Fuser:
         outcome = await run.run()
         answer = fit(outcome.answer, self._answers.max_bytes)
         if await self._answers.publish(answer):
-            self._count(answer)
+            count_answer(self._metrics, answer)
+            self._quality.count(answer)
             self._routes.tell(planned, answer)
         else:
             self._metrics.inc(metrics.DUPLICATES_TOTAL, stage=Stage.FUSER.value)
         if outcome.silent:
             await self._outcomes.report(planned.tenant, planned.query_id, outcome.silent)
-
-    def _count(self, answer: Answer) -> None:
-        for report in answer.coverage.lanes:
-            self._metrics.inc(metrics.JOIN_LANES, outcome=report.outcome.value)
-        # Once per answer, whatever the number of reasons, so that the rate is a share of all answers.
-        for reason in answer.bm25_fallback_reasons[:1]:
-            self._metrics.inc(metrics.BM25_FALLBACK_TOTAL, reason=reason.value)
 
 
 async def _ended_well(ended: asyncio.Future[None]) -> bool:

@@ -74,3 +74,10 @@ class Routes(Protocol):
 
     def tell(self, planned: QueryPlanned, answer: Answer) -> None:
         """Say it, once per answer, when it is out."""
+
+
+class Quality(Protocol):
+    """Who wants to know what each lane contributed."""
+
+    def count(self, answer: Answer) -> None:
+        """Count an answer that was stored."""

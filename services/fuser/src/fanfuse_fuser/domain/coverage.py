@@ -14,8 +14,9 @@ from fanfuse_fuser.domain.join import LaneResult, Loss
 
 REPLIED_WELL = frozenset({LaneOutcome.ANSWERED, LaneOutcome.EMPTY, LaneOutcome.CUT})
 """The engine was asked and gave what it has."""
-_GONE = frozenset({LaneOutcome.FAILED, LaneOutcome.LATE, LaneOutcome.SKIPPED_UNHEALTHY})
-_INCOMPLETE = _GONE | {LaneOutcome.CUT}
+GONE = frozenset({LaneOutcome.FAILED, LaneOutcome.LATE, LaneOutcome.SKIPPED_UNHEALTHY})
+"""What a lane that was wired could have given is missing."""
+_INCOMPLETE = GONE | {LaneOutcome.CUT}
 
 _LOST: dict[Loss, tuple[FailureKind | None, str]] = {
     Loss.NEVER_REPLIED: (FailureKind.TIMEOUT, "no reply within the budget"),
@@ -76,7 +77,7 @@ def lost_lanes(reports: Sequence[LaneReport]) -> dict[str, tuple[LaneReport, ...
     replied = corpora_that_replied(reports)
     lost: dict[str, tuple[LaneReport, ...]] = {}
     for report in reports:
-        if report.outcome in _GONE:
+        if report.outcome in GONE:
             for corpus in set(corpora_of(report)) - replied:
                 lost[corpus] = (*lost.get(corpus, ()), report)
     return lost
