@@ -22,7 +22,7 @@ ifdef PIP_CERT
 export SSL_CERT_FILE ?= $(PIP_CERT)
 endif
 
-.PHONY: help install demo test test-slow test-engines check lint types imports size docs-check format docs bench clean
+.PHONY: help install demo test test-slow test-engines services check lint types imports size docs-check format docs bench clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ test-slow: $(STAMP) ## run what takes long: load, outages, ranking quality on ju
 
 test-engines: $(STAMP) ## run the tests on real OpenSearch and Neo4j servers (needs Java and Maven; no Docker)
 	@$(BIN)/pytest -m engine -rs
+
+services: $(STAMP) ## run real engine servers until Ctrl-C (Docker Compose, else Java) and print what points at them
+	@$(BIN)/python -m tests.servers.services
 
 check: lint types imports size docs-check ## everything but the tests; under a minute
 

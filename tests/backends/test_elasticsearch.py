@@ -1,4 +1,6 @@
-"""The Elasticsearch client against a stand-in that speaks the protocol, not against a real Elasticsearch."""
+"""The Elasticsearch client: on a stand-in that speaks the protocol, and on the server `ELASTICSEARCH_URL` names."""
+
+import os
 
 import pytest
 
@@ -7,11 +9,11 @@ from fanfuse_backend_workers.servers import ServerSettings
 from fanfuse_contracts.enums import Kind
 from fanfuse_contracts.filters import ORDER_OPS, Filter, Leaf, Op, leaves
 from fanfuse_testing.server_suite import Connect, ServerSuite
-from tests.servers.noida import elasticsearch_url
+from tests.servers.keyword_servers import ELASTICSEARCH_URL
+from tests.servers.noida import noida_url
 
-pytestmark = pytest.mark.slow
 
-
+@pytest.mark.slow
 class TestElasticsearch(ServerSuite):
     kind = Kind.KEYWORD
 
@@ -22,7 +24,20 @@ class TestElasticsearch(ServerSuite):
 
     @pytest.fixture
     def connect(self) -> Connect:
-        settings = ServerSettings(url=elasticsearch_url())
+        settings = ServerSettings(url=noida_url())
+        return lambda: connect(settings)
+
+
+@pytest.mark.engine
+@pytest.mark.skipif(ELASTICSEARCH_URL not in os.environ, reason=f"no package ships its server: set {ELASTICSEARCH_URL}")
+class TestElasticsearchServer(ServerSuite):
+    """A real server, where there is one."""
+
+    kind = Kind.KEYWORD
+
+    @pytest.fixture
+    def connect(self) -> Connect:
+        settings = ServerSettings(url=os.environ[ELASTICSEARCH_URL], namespace="fanfuse-test")
         return lambda: connect(settings)
 
 

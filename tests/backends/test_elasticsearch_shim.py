@@ -11,8 +11,7 @@ from fanfuse_backend_workers.ports import SearchError
 from fanfuse_backend_workers.servers import ServerSettings
 from fanfuse_contracts.enums import FailureKind, Kind
 from fanfuse_testing.server_suite import Connect, ServerSuite
-from tests.servers.opensearch import opensearch_url
-from tests.servers.opensearch_release import OPENSEARCH_2, OPENSEARCH_3
+from tests.servers.opensearch import SHARED_RELEASES, label, opensearch_url
 from tests.servers.opensearch_shim import shim_url
 
 
@@ -20,7 +19,7 @@ from tests.servers.opensearch_shim import shim_url
 class TestElasticsearchOnOpenSearch(ServerSuite):
     kind = Kind.KEYWORD
 
-    @pytest.fixture(params=[OPENSEARCH_2, OPENSEARCH_3], ids=lambda release: release.version)
+    @pytest.fixture(params=SHARED_RELEASES, ids=label)
     def connect(self, request: pytest.FixtureRequest) -> Connect:
         settings = ServerSettings(url=shim_url(request.param))
         return lambda: connect(settings)
@@ -29,7 +28,7 @@ class TestElasticsearchOnOpenSearch(ServerSuite):
 @pytest.mark.engine
 async def test_without_the_proxy_the_client_refuses_opensearch() -> None:
     """The shipped adapter keeps the client's check of the product, and its content types."""
-    backend = connect(ServerSettings(url=opensearch_url(OPENSEARCH_2)))
+    backend = connect(ServerSettings(url=opensearch_url(SHARED_RELEASES[0])))
     with pytest.raises(SearchError) as refused:
         await backend.health()
     assert refused.value.kind is FailureKind.CONFIG

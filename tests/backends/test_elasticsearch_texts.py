@@ -13,7 +13,7 @@ from fanfuse_contracts.chunks import Chunk
 from fanfuse_contracts.filters import And, Filter, Leaf, Op
 from fanfuse_testing.hostile_queries import QUERIES, TEXTS
 from fanfuse_testing.server_case import card_of, write
-from tests.servers.opensearch_all import KEYWORD_SERVERS, KeywordServer
+from tests.servers.keyword_servers import KEYWORD_SERVERS, KeywordServer
 from tests.servers.opensearch_errors import KEY, hits, searched
 from tests.servers.opensearch_scripted import ScriptedServer
 

@@ -19,7 +19,7 @@ from fanfuse_contracts.filters import And, Filter, Leaf, Not, Op, Or
 from fanfuse_testing.collections import load_collection
 from fanfuse_testing.server_case import card_of, write
 from fanfuse_testing.typed_filters import FIELDS, typed_metadata
-from tests.servers.opensearch_all import KEYWORD_SERVERS, STAND_IN, KeywordServer
+from tests.servers.keyword_servers import KEYWORD_SERVERS, STAND_IN, KeywordServer
 
 pytestmark = pytest.mark.slow
 

@@ -17,7 +17,7 @@ from fanfuse_contracts.enums import FailureKind
 from fanfuse_testing.engine_suite import chunk
 from fanfuse_testing.engine_suite import request as searching
 from fanfuse_testing.server_case import SHAPE, card_of, write
-from tests.servers.opensearch_all import KEYWORD_SERVERS, KeywordServer
+from tests.servers.keyword_servers import KEYWORD_SERVERS, KeywordServer
 
 
 class Server:

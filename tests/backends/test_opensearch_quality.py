@@ -16,7 +16,7 @@ from fanfuse_backend_workers.servers import IndexKey, IndexShape, ServerBackend,
 from fanfuse_contracts.chunks import Chunk
 from fanfuse_testing.collections import Collection, load_collection
 from fanfuse_testing.server_case import card_of, write
-from tests.servers.opensearch_all import REAL_SERVERS, KeywordServer
+from tests.servers.keyword_servers import REAL_SERVERS, KeywordServer
 
 Say = Callable[[str], None]
 PUBLISHED = {"scifact": 0.6789, "nfcorpus": 0.3218}
@@ -65,6 +65,6 @@ async def test_opensearch(name: str, server: KeywordServer, shared: Path, say: S
     await write(backend, key, chunks(collection), IndexShape(fields={}))
     assert await backend.count(key) == len(collection.documents)
     quality = await ndcg(await backend.open(card_of(backend, key)), collection)
-    assert distance(say, name, f"OpenSearch {server.version}", quality) <= WITHIN
+    assert distance(say, name, server.version, quality) <= WITHIN
     await backend.delete(key)
     await backend.close()

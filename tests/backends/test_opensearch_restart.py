@@ -14,9 +14,9 @@ from fanfuse_contracts.enums import FailureKind
 from fanfuse_testing.engine_suite import chunk, request
 from fanfuse_testing.flow import eventually
 from fanfuse_testing.server_case import SHAPE, card_of, write
+from tests.servers.keyword_servers import KILLABLE_SERVERS, KillableServer
 from tests.servers.noida import NoidaServer
 from tests.servers.opensearch import OpenSearchServer
-from tests.servers.opensearch_all import KEYWORD_SERVERS, KeywordServer
 
 LIVE, LOADED = IndexKey("acme", "docs", "live"), IndexKey("acme", "docs", "loaded")
 BUDGET_S = 2.0
@@ -29,9 +29,9 @@ BATCHES = 40
 Running = tuple[NoidaServer | OpenSearchServer, ServerBackend]
 
 
-@pytest.fixture(params=KEYWORD_SERVERS)
+@pytest.fixture(params=KILLABLE_SERVERS)
 async def running(request: pytest.FixtureRequest) -> AsyncIterator[Running]:
-    kind: KeywordServer = request.param
+    kind: KillableServer = request.param
     server = await asyncio.to_thread(kind.own)
     backend = kind.connect(ServerSettings(url=server.url))
     yield server, backend

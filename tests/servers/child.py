@@ -1,18 +1,32 @@
-"""A server as a child process, in a temporary folder that goes with it. It ends with the process that started it."""
+"""A server as a child process, in a temporary folder that goes with it. It ends with the process that started it.
+
+A server that does not start leaves nothing behind.
+"""
 
 import shutil
 import subprocess
 import tempfile
+from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self, TypeVar
+
+import pytest
+
+from tests.servers.maven import MissingServerError
+
+S = TypeVar("S", bound="ChildServer")
 
 
-class ChildServer:
+class ChildServer(ABC):
     """What every server of the tests is; `start` of each says how it is run and when it is ready."""
 
     def __init__(self, name: str) -> None:
         self.folder: Final = Path(tempfile.mkdtemp(prefix=f"fanfuse-{name}-"))
         self.process: subprocess.Popen[Any] | None = None
+
+    @abstractmethod
+    def start(self) -> Self:
+        """Start it and wait until it answers. A second start after a kill keeps port and data."""
 
     def kill(self) -> None:
         """End it at once (SIGKILL): connections are cut, what was acknowledged is kept."""
@@ -30,3 +44,15 @@ class ChildServer:
     def said(self) -> str:
         """The end of its log."""
         return (self.folder / "log").read_text()[-1_000:]
+
+
+def started_or_skipped(server: S) -> S:
+    """The server, started; skips the test where the machine can't run it."""
+    try:
+        return server.start()
+    except MissingServerError as error:
+        server.close()
+        pytest.skip(str(error))
+    except BaseException:
+        server.close()
+        raise

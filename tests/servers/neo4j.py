@@ -13,13 +13,12 @@ from functools import cache
 from pathlib import Path
 from typing import Final, Self
 
-import pytest
 from pydantic import SecretStr
 
 from fanfuse_backend_workers.servers import ServerSettings
 from fanfuse_runtime.children import ended_with_parent
-from tests.servers.child import ChildServer
-from tests.servers.maven import MissingServerError, class_path, java_for
+from tests.servers.child import ChildServer, started_or_skipped
+from tests.servers.maven import class_path, java_for
 from tests.servers.neo4j_release import Neo4jRelease
 from tests.servers.opensearch import free_port
 
@@ -79,10 +78,7 @@ def neo4j_settings(release: Neo4jRelease) -> ServerSettings:
 
 def own_neo4j(release: Neo4jRelease) -> Neo4jServer:
     """A started server that this test alone may kill; skips where none can be started."""
-    try:
-        return Neo4jServer(release).start()
-    except MissingServerError as error:
-        pytest.skip(str(error))
+    return started_or_skipped(Neo4jServer(release))
 
 
 def _read(process: subprocess.Popen[str], ready: threading.Event) -> None:

@@ -1,11 +1,10 @@
 """A stand-in for Elasticsearch: `noida-db` speaks its protocol and scores by the same BM25, over a linear scan.
 
-Out: its address. `ELASTICSEARCH_URL` names a server to use instead. It is slow: at most 1,000 documents. It has no TLS
+Out: its address. It is slow: at most 1,000 documents. It has no TLS
 and checks no password. Its data is in a temporary folder; it ends with the process that started it.
 """
 
 import atexit
-import os
 import subprocess
 import sysconfig
 import time
@@ -17,7 +16,7 @@ from typing import Final, Self
 import pytest
 
 from fanfuse_runtime.children import ended_with_parent
-from tests.servers.child import ChildServer
+from tests.servers.child import ChildServer, started_or_skipped
 from tests.servers.opensearch import free_port
 
 _START_WITHIN_S: Final = 20.0
@@ -52,9 +51,11 @@ class NoidaServer(ChildServer):
 
 
 @cache
-def elasticsearch_url() -> str:
-    """Address of a running server; skips the test where there is none."""
-    return os.environ.get("ELASTICSEARCH_URL") or _shared().url
+def noida_url() -> str:
+    """Address of the server that tests share; skips the test where there is none."""
+    server = own_noida()
+    atexit.register(server.close)
+    return server.url
 
 
 def own_noida() -> NoidaServer:
@@ -63,14 +64,7 @@ def own_noida() -> NoidaServer:
     binary = Path(sysconfig.get_path("purelib"), "noida_db", "noida-db")
     if not binary.is_file():
         pytest.skip("no stand-in for Elasticsearch: the package noida-db is not installed")
-    return NoidaServer(binary).start()
-
-
-@cache
-def _shared() -> NoidaServer:
-    server = own_noida()
-    atexit.register(server.close)
-    return server
+    return started_or_skipped(NoidaServer(binary))
 
 
 def _answers(url: str) -> bool:

@@ -15,12 +15,14 @@ from functools import cache
 from pathlib import Path
 from typing import Final, Self
 
-import pytest
-
 from fanfuse_runtime.children import ended_with_parent
-from tests.servers.child import ChildServer
-from tests.servers.maven import MissingServerError, class_path, java_for
-from tests.servers.opensearch_release import Release
+from tests.servers.child import ChildServer, started_or_skipped
+from tests.servers.maven import class_path, java_for
+from tests.servers.opensearch_release import OPENSEARCH_2, OPENSEARCH_3, Release
+
+OPENSEARCH_URL: Final = "OPENSEARCH_URL"
+SHARED_RELEASES: Final = (OPENSEARCH_2,) if OPENSEARCH_URL in os.environ else (OPENSEARCH_2, OPENSEARCH_3)
+"""Of the servers that tests share: one where a variable names it, whatever it is."""
 
 _LAUNCHER: Final = Path(__file__).with_name("OpenSearchLauncher.java")
 _START_WITHIN_S: Final = 120.0
@@ -59,15 +61,17 @@ class OpenSearchServer(ChildServer):
 @cache
 def opensearch_url(release: Release) -> str:
     """Address of a running server; skips the test where there is none and none can be started."""
-    return os.environ.get("OPENSEARCH_URL") or _shared(release).url
+    return os.environ.get(OPENSEARCH_URL) or _shared(release).url
+
+
+def label(release: Release) -> str:
+    """What the shared server is called in tests."""
+    return f"at {OPENSEARCH_URL}" if OPENSEARCH_URL in os.environ else release.version
 
 
 def own_opensearch(release: Release) -> OpenSearchServer:
     """A started server that this test alone may kill; skips where none can be started."""
-    try:
-        return OpenSearchServer(release).start()
-    except MissingServerError as error:
-        pytest.skip(str(error))
+    return started_or_skipped(OpenSearchServer(release))
 
 
 @cache
