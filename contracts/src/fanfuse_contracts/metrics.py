@@ -12,7 +12,6 @@ from typing import Final
 
 from fanfuse_contracts import limits
 from fanfuse_contracts.enums import (
-    BackendHealth,
     FailureKind,
     FallbackReason,
     Kind,
@@ -206,12 +205,6 @@ BACKEND_DEGRADED: Final = MetricSpec(
     MetricKind.GAUGE,
     "1 while a backend is degraded or has no worker, 0.5 while half-open, 0 while healthy.",
     _BACKEND,
-)
-BACKEND_TRANSITIONS_TOTAL: Final = MetricSpec(
-    "fanfuse_backend_transitions_total",
-    MetricKind.COUNTER,
-    "Changes of a backend's state, by the state entered; each is counted by the replica that wrote it.",
-    (*_BACKEND, ("state", _values(BackendHealth))),
 )
 
 # Processes

@@ -115,6 +115,15 @@ class Metrics:
         assert isinstance(child, Gauge)
         child.set(value)
 
+    def replace(self, spec: MetricSpec, values: Mapping[tuple[str, ...], float]) -> None:
+        """Set a gauge for these label values, and drop its series for all others."""
+        self._collectors[spec.name].clear()
+        for key in [key for key in self._children if key[0] == spec.name]:
+            del self._children[key]
+        names = [label for label, _ in spec.labels]
+        for labels, value in values.items():
+            self.set(spec, value, **dict(zip(names, labels, strict=True)))
+
     def follow(self, spec: MetricSpec, read: Callable[[], float]) -> None:
         """Ask `read` for the value of an unlabelled gauge at every scrape."""
         child = self._child(spec, {})

@@ -21,6 +21,7 @@ from fanfuse_health.janitor import Janitor
 from fanfuse_health.monitor import Monitor
 from fanfuse_health.ports import BackendKey
 from fanfuse_health.probing import Probing
+from fanfuse_health.queue_gauges import export_queues
 from fanfuse_runtime.context import Context
 from fanfuse_runtime.delivery import Delivery
 from fanfuse_runtime.errors import BusError
@@ -29,6 +30,7 @@ from fanfuse_runtime.router import ServiceRouter
 
 _log = get_logger("health")
 _TICK_S: Final = 0.5
+_QUEUES_S: Final = 2.0
 _JANITOR_IN_FLIGHT: Final = 8
 
 
@@ -77,6 +79,16 @@ def sweep_loop(context: Context, janitor: Janitor) -> Callable[[], Awaitable[Non
         await janitor.sweep(work_queue_consumers(context))
 
     return _every(SWEEP_EVERY_S, sweep)
+
+
+def queues_loop(context: Context) -> Callable[[], Awaitable[None]]:
+    """Exports what waits in the work queues, every two seconds."""
+
+    async def export() -> None:
+        consumers = (*work_queue_consumers(context), streams.JANITOR_CONSUMER)
+        await export_queues(context.bus, context.metrics, consumers)
+
+    return _every(_QUEUES_S, export)
 
 
 def work_queue_consumers(context: Context) -> tuple[ConsumerSpec, ...]:

@@ -39,6 +39,7 @@ def build(context: Context) -> Service:
             OutcomeReader(context.bus, monitor).run,
             bus.tick_loop(context, monitor, probing),
             bus.sweep_loop(context, janitor),
+            bus.queues_loop(context),
         ),
         close=probing.stop,
     )
