@@ -26,6 +26,8 @@ MODELS: tuple[type[Model], ...] = (
     answer.Answer,
     health.BackendOutcome,
     health.BackendState,
+    health.ProbeRequest,
+    health.ProbeReply,
     health.Heartbeat,
     operations.RouteAudited,
     operations.DeadLetter,

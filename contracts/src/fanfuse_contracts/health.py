@@ -6,7 +6,7 @@ from pydantic import Field
 
 from fanfuse_contracts import limits
 from fanfuse_contracts.base import Event, Model
-from fanfuse_contracts.enums import BackendHealth, FailureKind, Kind, Stage
+from fanfuse_contracts.enums import BackendHealth, FailureKind, FallbackReason, Kind, Stage
 from fanfuse_contracts.tokens import Token
 
 PROBE_LANE: Final = "probe"
@@ -90,6 +90,11 @@ class ServedPool(Model):
     oldest_share: Annotated[float, Field(ge=0.0, allow_inf_nan=False)] = 0.0
     """Share of its budget that the oldest command of this pool here has used up."""
 
+    @property
+    def under_pressure(self) -> bool:
+        """True while that is more than half."""
+        return self.oldest_share > limits.PRESSURE_SHARE
+
 
 class ServiceEndpoint(Model):
     """One subject that a service hears, as `nats micro` tells of it."""
@@ -98,6 +103,16 @@ class ServiceEndpoint(Model):
     subject: str
     queue_group: str = ""
     metadata: dict[str, str] = {}
+
+
+class RecentAnswers(Model):
+    """Answers that one process stored lately, whatever services it runs."""
+
+    window_s: Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
+    """How long it has counted: at most five minutes."""
+    answers: Annotated[int, Field(ge=0)] = 0
+    fallbacks: dict[FallbackReason, int] = {}
+    """Those that fell back on keywords, by first reason."""
 
 
 class Heartbeat(Event):
@@ -123,3 +138,5 @@ class Heartbeat(Event):
     registry_revision: Annotated[int, Field(ge=0)] = 0
     """Highest revision of the registry this instance has fully applied."""
     in_flight: Annotated[int, Field(ge=0)] = 0
+    recent: RecentAnswers | None = None
+    """Of the process; the services in it tell the same."""

@@ -115,6 +115,7 @@ class Process:
         for service in self.services:
             await service.router.start()
         self._heartbeats = Heartbeats(self.context, self.services, lambda: self.ready)
+        await self._heartbeats.start()
         loops = [loop for service in self.services for loop in service.background]
         for loop in (*loops, self._heartbeats.run, self._measure_clock_forever):
             self._supervise(loop())
@@ -173,7 +174,7 @@ class Process:
         self.ready = False
         self._collector.release()
         if self._heartbeats is not None and self._connection.problem is None:
-            await self._heartbeats.send()
+            await self._heartbeats.stop()
         await self._finish_work()
         await end_tasks(list(self._tasks))
         for service in self.services:

@@ -1,7 +1,7 @@
-"""Says every second, and at once after a change of the registry, that the services of a process live.
+"""Says every second, and at once after a change that others wait for, that the services of a process live.
 
 In: the services and whether they are ready. Out: one message per service, with its pools and the registry revision it
-has fully applied.
+has fully applied; the same message is its answer to `$SRV.INFO`.
 """
 
 import asyncio
@@ -12,12 +12,16 @@ from contextlib import suppress
 from nats.errors import Error as NatsError
 
 from fanfuse_contracts import flow, limits, subjects
-from fanfuse_contracts.health import Heartbeat
+from fanfuse_contracts.health import Heartbeat, ServedPool, ServiceEndpoint
 from fanfuse_runtime import VERSION
 from fanfuse_runtime.context import Context
+from fanfuse_runtime.endpoints import Endpoint
+from fanfuse_runtime.micro import MicroService, semantic
+from fanfuse_runtime.recent import Recent
 from fanfuse_runtime.service import Service
 
 _LOOK_EVERY_S = 0.05
+_VERSION = semantic(VERSION)
 
 
 class Heartbeats:
@@ -27,33 +31,74 @@ class Heartbeats:
         self._context = context
         self._services = services
         self._is_ready = is_ready
+        self._recent = Recent(context.metrics.registry)
+        self._micro: list[MicroService] = []
+
+    async def start(self) -> None:
+        """Answer who asks by `$SRV`."""
+        for service in self._services:
+            micro = MicroService(self._context.bus.nc, self._beat_of(service), service.router.endpoints)
+            await micro.start()
+            self._micro.append(micro)
+
+    async def stop(self) -> None:
+        """Say for the last time that these services take no work, and answer nobody any more."""
+        await self.send()
+        await asyncio.gather(*(micro.leave() for micro in self._micro))
 
     async def run(self) -> None:
         """Send until cancelled."""
-        told, due = -1, 0.0
+        told, due = self._pressing(), 0.0
         while True:
-            revision = min(map(self._applied, self._services), default=0)
-            if time.monotonic() >= due or revision != told:
-                told, due = revision, time.monotonic() + limits.HEARTBEAT_EVERY_S
+            now = self._pressing()
+            if time.monotonic() >= due or now != told:
+                told, due = now, time.monotonic() + limits.HEARTBEAT_EVERY_S
                 with suppress(NatsError):
                     await self.send()
             await asyncio.sleep(_LOOK_EVERY_S)
+
+    def _pressing(self) -> tuple[object, ...]:
+        """What is told at once when it changes: others wait for it."""
+        return tuple((self._applied(service), _pressing(service.served_pools())) for service in self._services)
 
     async def send(self) -> None:
         """One heartbeat per service."""
         for service in self._services:
             service.router.export_in_flight()
-            beat = Heartbeat(
-                service=service.stage,
-                instance=self._context.instance,
-                version=VERSION,
-                ready=self._is_ready(),
-                pools=service.served_pools(),
-                registry_revision=self._applied(service),
-                in_flight=service.router.in_flight,
-            )
-            subject = subjects.heartbeat(service.stage, self._context.instance)
-            await self._context.bus.send(flow.HEARTBEAT, subject, beat)
+            beat = self._beat(service)
+            await self._context.bus.send(flow.HEARTBEAT, subjects.heartbeat(beat.service, beat.instance), beat)
+
+    def _beat_of(self, service: Service) -> Callable[[], Heartbeat]:
+        return lambda: self._beat(service)
+
+    def _beat(self, service: Service) -> Heartbeat:
+        return Heartbeat(
+            name=f"fanfuse-{service.stage.value}",
+            id=self._context.instance,
+            description=f"The stage {service.stage.value} of a federated retrieval flow.",
+            endpoints=tuple(map(_told, service.router.endpoints)),
+            service=service.stage,
+            instance=self._context.instance,
+            version=_VERSION,
+            ready=self._is_ready(),
+            pools=service.served_pools(),
+            registry_revision=self._applied(service),
+            in_flight=service.router.in_flight,
+            recent=self._recent.answers(),
+        )
 
     def _applied(self, service: Service) -> int:
         return self._context.corpora.revision if service.applied_revision is None else service.applied_revision()
+
+
+def _pressing(pools: Sequence[ServedPool]) -> tuple[object, ...]:
+    return tuple((pool.cold, pool.under_pressure) for pool in pools)
+
+
+def _told(endpoint: Endpoint) -> ServiceEndpoint:
+    return ServiceEndpoint(
+        name=endpoint.name,
+        subject=endpoint.subject,
+        queue_group=endpoint.queue_group,
+        metadata=endpoint.metadata,
+    )

@@ -23,6 +23,7 @@ from fanfuse_contracts.streams import ConsumerSpec
 from fanfuse_contracts.tokens import InvalidTokenError
 from fanfuse_runtime.context import Context
 from fanfuse_runtime.delivery import Delivery
+from fanfuse_runtime.endpoints import Endpoint
 from fanfuse_runtime.guard import Guard, OnFailed
 from fanfuse_runtime.logs import get_logger
 from fanfuse_runtime.pull import PullLoop
@@ -60,6 +61,7 @@ class ServiceRouter:
         self.faststream = NatsRouter()
         self.consumers: list[ConsumerSpec] = []
         self.subjects: list[str] = []
+        self.endpoints: list[Endpoint] = []
         self._context = context
         self._tracer = context.tracer
         self._declared: list[tuple[ConsumerSpec, int, Any]] = []
@@ -79,22 +81,24 @@ class ServiceRouter:
             decoder=_to_delivery,
         )
         self.consumers.append(spec)
+        endpoint = self._endpoint(spec.filter_subject, spec.durable, {"stream": spec.stream})
         self._declared.append((spec, in_flight, subscriber))
 
         def decorate(handler: Callable[[Delivery, M], Awaitable[None]]) -> Callable[[Delivery, M], Awaitable[None]]:
             context = self._context
+            endpoint.name = handler.__name__
             guard = Guard(
                 stage=self.stage,
                 spec=spec,
                 model=model,
                 handler=handler,
-                on_failed=on_failed,
+                on_failed=endpoint.noting(on_failed),
                 bus=context.bus,
                 metrics=context.metrics,
                 tracer=self._tracer,
                 span_name=f"{self.stage.value} {handler.__name__}",
             )
-            subscriber(guard.__call__)
+            subscriber(endpoint.counted(guard))
             return handler
 
         return decorate
@@ -103,7 +107,7 @@ class ServiceRouter:
         self, subject: str, model: type[M], *, invalid: Callable[[Rejection], R]
     ) -> Callable[[Callable[[Delivery, M], Awaitable[R]]], Callable[[Delivery, M], Awaitable[R]]]:
         """Answer core requests; one instance of the service answers each. `invalid` makes the reply to a bad body."""
-        subscribe = self._core_subscriber(subject, queue=self.stage.value)
+        endpoint, subscribe = self._core_subscriber(subject, queue=self.stage.value)
 
         def decorate(handler: Callable[[Delivery, M], Awaitable[R]]) -> Callable[[Delivery, M], Awaitable[R]]:
             span_name = f"{self.stage.value} {handler.__name__}"
@@ -117,10 +121,12 @@ class ServiceRouter:
                     except InvalidTokenError as error:
                         reply = invalid(Rejection(code=RejectionCode.INVALID_QUERY, message=str(error)))
                     except Exception as error:  # noqa: BLE001 - nobody redelivers a core request: its caller must hear
+                        endpoint.failed(_INTERNAL)
                         _log.error("request.failed", handler=span_name, exc_info=error)
                         reply = invalid(_INTERNAL)
                     await self._context.bus.nc.publish(delivery.reply, reply.to_json(), headers=inject({}))
 
+            endpoint.name = handler.__name__
             subscribe(answer)
             return handler
 
@@ -128,19 +134,26 @@ class ServiceRouter:
 
     def listen(self, subject: str) -> Callable[[Callable[[Delivery], Awaitable[None]]], Callable[..., Awaitable[None]]]:
         """Hear core messages; every instance hears each."""
-        subscribe = self._core_subscriber(subject, queue="")
+        endpoint, subscribe = self._core_subscriber(subject, queue="")
 
         def decorate(handler: Callable[[Delivery], Awaitable[None]]) -> Callable[..., Awaitable[None]]:
             async def hear(delivery: Delivery) -> None:
                 await handler(delivery)
 
+            endpoint.name = handler.__name__
             subscribe(hear)
             return handler
 
         return decorate
 
-    def _core_subscriber(self, subject: str, queue: str) -> Callable[[CoreHandler], None]:
+    def _endpoint(self, subject: str, queue: str, metadata: dict[str, str]) -> Endpoint:
+        endpoint = Endpoint(subject, queue, metadata)
+        self.endpoints.append(endpoint)
+        return endpoint
+
+    def _core_subscriber(self, subject: str, queue: str) -> tuple[Endpoint, Callable[[CoreHandler], None]]:
         self.subjects.append(subject)
+        endpoint = self._endpoint(subject, queue, {})
         # FastStream's own workers cost more than the handlers: it hears one message after the other, slots run them.
         subscriber = self.faststream.subscriber(
             subject,
@@ -154,12 +167,14 @@ class ServiceRouter:
         self._core.append((subscriber, slots))
 
         def subscribe(handler: CoreHandler) -> None:
+            counted = endpoint.counted(handler)
+
             async def start(delivery: Delivery) -> None:
-                await slots.run(handler(delivery))
+                await slots.run(counted(delivery))
 
             subscriber(start)
 
-        return subscribe
+        return endpoint, subscribe
 
     # -- life cycle ---------------------------------------------------------------------------------------------
 
