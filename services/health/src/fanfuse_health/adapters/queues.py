@@ -12,8 +12,9 @@ from fanfuse_runtime.bus import Bus
 from fanfuse_runtime.errors import PublishRefusedError
 
 T = TypeVar("T")
-_NO_MESSAGE: Final = 10057
-"""What the server says (with code 500) to the deletion of a message that is gone."""
+_GONE: Final = frozenset({10043, 10057})
+"""What the server says to the deletion of a message that is gone: 10043 where others stand around its place (two
+janitors raced), 10057 where none does."""
 
 
 class StreamQueues:
@@ -44,7 +45,7 @@ async def _found(call: Awaitable[T]) -> T | None:
     try:
         return await call
     except (NatsError, TimeoutError) as error:
-        if isinstance(error, NotFoundError) or (isinstance(error, APIError) and error.err_code == _NO_MESSAGE):
+        if isinstance(error, NotFoundError) or (isinstance(error, APIError) and error.err_code in _GONE):
             return None
         raise PublishRefusedError(f"a work queue did not answer: {str(error) or type(error).__name__}") from error
 
