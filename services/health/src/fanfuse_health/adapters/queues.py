@@ -12,9 +12,11 @@ from fanfuse_runtime.bus import Bus
 from fanfuse_runtime.errors import PublishRefusedError
 
 T = TypeVar("T")
-_GONE: Final = frozenset({10043, 10057})
-"""What the server says to the deletion of a message that is gone: 10043 where others stand around its place (two
-janitors raced), 10057 where none does."""
+_NOT_FOUND: Final = 10043
+"""What the server says to the deletion of a message that is gone while others stand around its place."""
+_DELETE_FAILED: Final = 10057
+_GONE: Final = frozenset({"no message found", "stream store EOF"})
+"""What 10057 says where none stands there; it also says other things, which are failures."""
 
 
 class StreamQueues:
@@ -45,9 +47,15 @@ async def _found(call: Awaitable[T]) -> T | None:
     try:
         return await call
     except (NatsError, TimeoutError) as error:
-        if isinstance(error, NotFoundError) or (isinstance(error, APIError) and error.err_code in _GONE):
+        if isinstance(error, NotFoundError) or (isinstance(error, APIError) and _is_gone(error)):
             return None
         raise PublishRefusedError(f"a work queue did not answer: {str(error) or type(error).__name__}") from error
+
+
+def _is_gone(error: APIError) -> bool:
+    if error.err_code == _NOT_FOUND:
+        return True
+    return error.err_code == _DELETE_FAILED and error.description in _GONE
 
 
 def _queued(message: api.RawStreamMsg | None) -> QueuedMessage | None:
