@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fanfuse_bench import faults, fusion, fusion_report, reports, routing, runs
+from fanfuse_bench import faults, fusion, fusion_report, reports, routing, runs, soak
 from fanfuse_bench.corpora import TENANT, Questions, real_questions, simulated_questions
 from fanfuse_bench.recording import record
 
@@ -91,7 +91,7 @@ def _add_common(parser: argparse.ArgumentParser, queries: int) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
-    parts = parser.add_subparsers(dest="part", metavar="flow | floor | rate | routing | fusion | faults")
+    parts = parser.add_subparsers(dest="part", metavar="flow | floor | rate | routing | fusion | faults | soak")
     flows = parts.add_parser("flow", help="latency, CPU per query and its shares, of the whole flow in one process")
     _add_common(flows, 2_000)
     flows.add_argument("--engines", choices=("simulated", "embedded", "both"), default="both")
@@ -108,6 +108,7 @@ def _parser() -> argparse.ArgumentParser:
     fusions = parts.add_parser("fusion", help="every fusion policy on judged queries (needs the evaluation data)")
     fusions.add_argument("--rounds", type=int, default=500, help="how many fusions are timed per line (500)")
     faults.add_options(parts.add_parser("faults", help="a ledger of every query while processes are killed"))
+    soak.add_options(parts.add_parser("soak", help="memory, tasks, subscriptions and consumers over half an hour"))
     return parser
 
 
@@ -124,6 +125,8 @@ async def _measure(options: argparse.Namespace) -> faults.Report:
     match options.part:
         case "faults":
             return await faults.measure(options)
+        case "soak":
+            return await soak.measure(options)
         case _:
             return faults.Report(await _figures(options), kept=True)
 

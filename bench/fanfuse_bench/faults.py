@@ -98,7 +98,7 @@ def load_of(questions: Questions, count: int, rate: float, name: str = "q") -> r
 # -- report -----------------------------------------------------------------------------------------------------
 
 
-def report(result: run.Result, seed: int, min_complete: float) -> Report:
+def report(result: run.Result, seed: int | str, min_complete: float) -> Report:
     """The ledger as tables; `min_complete` is a share."""
     settled = result.balance
     kept = not settled.broken and result.settled and settled.complete_share >= min_complete
@@ -114,7 +114,7 @@ def report(result: run.Result, seed: int, min_complete: float) -> Report:
     return Report("\n\n".join(parts), kept)
 
 
-def _summary(result: run.Result, seed: int) -> str:
+def _summary(result: run.Result, seed: int | str) -> str:
     settled = result.balance
     header = (
         "seed",

@@ -7,11 +7,12 @@ subscriber of its own heard. It reads no stream and judges nothing.
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Final
 
 import nats
+from nats.aio.client import Client as NatsClient
 from nats.aio.msg import Msg
 
 from fanfuse_client import Client, ClientError
@@ -70,18 +71,28 @@ class Asking:
         return Heard(dict(self.published), dict(self.resent), self.interrupted)
 
 
+async def patient_client(url: str, name: str, on_disconnect: Callable[[], Awaitable[None]] | None = None) -> NatsClient:
+    """A connection that comes back after every outage, and says nothing of it."""
+
+    async def ignore(_error: Exception) -> None:
+        return
+
+    return await nats.connect(
+        url,
+        name=name,
+        max_reconnect_attempts=-1,
+        reconnect_time_wait=0.1,  # type: ignore[arg-type]
+        error_cb=ignore,
+        disconnected_cb=on_disconnect,
+    )
+
+
 @asynccontextmanager
 async def asking_on(url: str, tenant: str) -> AsyncIterator[Asking]:
     """A caller of a tenant, and a subscriber to all its answers on a connection of its own."""
     async with Client(url, tenant, principal=Principal(id="caller")) as client:
         asking = Asking(client)
-        ear = await nats.connect(
-            url,
-            name="subscriber",
-            max_reconnect_attempts=-1,
-            reconnect_time_wait=0.1,  # type: ignore[arg-type]
-            disconnected_cb=asking.note_interruption,
-        )
+        ear = await patient_client(url, "subscriber", asking.note_interruption)
         try:
             await ear.subscribe(subjects.answered_of_tenant(tenant), cb=asking.hear, pending_bytes_limit=_PENDING_BYTES)
             await ear.flush()

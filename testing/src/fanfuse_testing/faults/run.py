@@ -10,14 +10,13 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-import nats
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
 from nats.js.errors import APIError
 
 from fanfuse_contracts.query import SubmittedQuery
 from fanfuse_testing.faults import reading
-from fanfuse_testing.faults.asking import Asking, asking_on
+from fanfuse_testing.faults.asking import Asking, asking_on, patient_client
 from fanfuse_testing.faults.doing import Havoc
 from fanfuse_testing.faults.fleet import Fleet
 from fanfuse_testing.faults.ledger import Balance, balance
@@ -64,7 +63,7 @@ async def run(fleet: Fleet, load: Load, faults: Sequence[Fault], say: Say, plant
         telling = asyncio.create_task(_tell(asking, len(load.queries), havoc, say))
         try:
             await asyncio.gather(asking.per_second(load.queries, load.rate), havoc.run(faults))
-            reader = await nats.connect(fleet.server.url, name="reader", max_reconnect_attempts=-1)
+            reader = await patient_client(fleet.server.url, "reader")
             settled = await _settle(reader, asking, load.tenant)
             if plant is not None:
                 await plant(reader, asking)
