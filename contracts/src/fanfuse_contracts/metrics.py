@@ -218,6 +218,9 @@ REGISTRY_AGE_SECONDS: Final = MetricSpec(
     MetricKind.GAUGE,
     "Since the registry of corpora last answered this process; at rest it is asked every five seconds.",
 )
+TASKS: Final = MetricSpec(
+    "fanfuse_tasks", MetricKind.GAUGE, "Tasks of this process's event loop; what grows without end here leaks."
+)
 SLOW_CONSUMER_TOTAL: Final = MetricSpec(
     "fanfuse_slow_consumer_total", MetricKind.COUNTER, "Messages the client dropped because a subscription was full."
 )
