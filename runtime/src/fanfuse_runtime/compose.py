@@ -69,6 +69,8 @@ class Process:
 
     async def start(self, factories: Sequence[ServiceFactory]) -> None:
         """Bring everything up; ready when this returns."""
+        loop = asyncio.get_running_loop()
+        self.metrics.follow(metrics.TASKS, lambda: float(len(asyncio.all_tasks(loop))))
         await self._start_ops()
         self.context = self._build_context(await self._connection.open())
         await ensure_topology_in_time(self.context.bus.js)
