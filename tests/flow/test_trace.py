@@ -18,10 +18,23 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanContext, format_span_id, format_trace_id
 
-from fanfuse_contracts import headers, streams, subjects
+from fanfuse_contracts import headers, streams, subjects, tracing
 from fanfuse_contracts.answer import Answer
 from fanfuse_contracts.enums import Status
 from fanfuse_contracts.query import Principal, SubmittedQuery
+from fanfuse_contracts.tracing import (
+    CALLER,
+    CHUNKS,
+    CLASSIFIED,
+    CORPUS_ROUTE,
+    DECIDE,
+    DELIVERIES,
+    PLANNED,
+    RETRIEVE,
+    RETRIEVE_ROUTE,
+    ROUTE_DECIDE,
+    SUBMITTED,
+)
 from fanfuse_runtime.server import NatsServer
 from fanfuse_runtime.setup import ensure_topology
 from fanfuse_testing.flow import Flow, eventually, running_flow
@@ -31,27 +44,11 @@ from tests.flow.registered_cards import register
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 TENANT = "acme"
-CALLER = "caller"
-SUBMITTED, CLASSIFIED = "classifier on_query_submitted", "corpus-router on_query_classified"
-ROUTE, PLANNED, SEARCHED = "corpus.route", "fuser on_query_planned", "retrieve.route"
-RETRIEVE, CHUNKS = "backend-workers on_retrieve", "backend-workers on_chunks_get"
-EDGES = {
-    SUBMITTED: CALLER,
-    CLASSIFIED: SUBMITTED,
-    ROUTE: CLASSIFIED,
-    RETRIEVE: ROUTE,
-    PLANNED: ROUTE,
-    CHUNKS: PLANNED,
-    SEARCHED: PLANNED,
-}
-"""Span → the span it hangs under."""
-TIMES = dict.fromkeys(EDGES, 1) | {RETRIEVE: 3}
+FLOW_EDGES = {span: parent for span, parent in tracing.EDGES.items() if span not in {DECIDE, ROUTE_DECIDE}}
+"""Those of a query that is answered."""
+TIMES = dict.fromkeys(FLOW_EDGES, 1) | {RETRIEVE: 3}
 """How often each span stands in the trace of a query with three lanes in one corpus."""
-ROUTE_ATTRIBUTES = {
-    "shape", "use_vector", "use_keyword", "use_graph", "bm25_fallback", "degraded_n", "degraded", "weight_vector",
-    "weight_keyword", "weight_graph", "results_n", "elapsed_ms",
-}  # fmt: skip
-"""Of the span of a searched corpus, behind `rag.route.`; `error` stands beside them where its lanes are lost."""
+SPECS = {spec.name: spec for spec in tracing.SPANS}
 CLOCK_ERROR_NS = 100_000_000
 """Far more than half a round trip to the broker."""
 BODY = SubmittedQuery(text=QUESTION, graph_seeds=SEEDS, principal=Principal(id="tester"), budget_ms=20_000).to_json()
@@ -142,7 +139,7 @@ def edges(spans: Iterable[ReadableSpan], root: str) -> Counter[tuple[str, str]]:
 
 
 def expected(caller: str = CALLER) -> Counter[tuple[str, str]]:
-    return Counter({(caller if p == CALLER else p, name): TIMES[name] for name, p in EDGES.items()})
+    return Counter({(caller if p == CALLER else p, name): TIMES[name] for name, p in FLOW_EDGES.items()})
 
 
 PER_QUERY = sum(TIMES.values())
@@ -156,6 +153,27 @@ async def test_the_trace_of_a_query_has_the_expected_edges(traced: Traced) -> No
     spans = await traced.spans(PER_QUERY)
     assert {format_trace_id(context(span).trace_id) for span in spans} == {trace_id}
     assert edges(spans, span_id) == expected()
+    assert linked(spans) == Counter({(PLANNED, RETRIEVE): TIMES[RETRIEVE]})
+
+
+async def test_every_span_has_the_attributes_of_the_contract(traced: Traced) -> None:
+    await traced.ask("attributes", None)
+    for span in await traced.spans(PER_QUERY):
+        spec, found = SPECS[span.name], set(span.attributes or {})
+        assert set(spec.attributes) <= found <= {*spec.attributes, *spec.sometimes}, span.name
+
+
+def linked(spans: Iterable[ReadableSpan]) -> Counter[tuple[str, str]]:
+    """(span, span it is linked to) by name; each link says whose lane it is."""
+    spans = list(spans)
+    names = {context(span).span_id: span for span in spans}
+    found: Counter[tuple[str, str]] = Counter()
+    for span in spans:
+        for link in span.links:
+            other = names[link.context.span_id]
+            found[span.name, other.name] += 1
+            assert dict(link.attributes or {}).items() <= dict(other.attributes or {}).items()
+    return found
 
 
 async def test_fifty_queries_at_once_never_mix(traced: Traced, caplog: pytest.LogCaptureFixture) -> None:
@@ -208,10 +226,7 @@ async def test_the_client_hands_on_the_span_of_its_application(traced: Traced) -
             await client.decide(QUESTION)
         spans = await traced.spans(2)
     assert edges(spans, format_span_id(request.get_span_context().span_id)) == Counter(
-        {
-            (CALLER, "classifier on_query_decide"): 1,
-            ("classifier on_query_decide", "corpus-router on_route_decide"): 1,
-        }
+        {(tracing.EDGES[name], name): 1 for name in (DECIDE, ROUTE_DECIDE)}
     )
 
 
@@ -220,7 +235,7 @@ async def test_no_span_holds_an_id_or_a_text(traced: Traced) -> None:
     await traced.ask("secret-id", None)
     for span in await traced.spans(PER_QUERY):
         attributes = dict(span.attributes or {})
-        assert attributes.pop("rag.tenant_id", None) == (TENANT if span.name == SEARCHED else None)
+        assert attributes.pop(tracing.TENANT_ID, None) == (TENANT if span.name == RETRIEVE_ROUTE else None)
         told = f"{span.name} {attributes} {span.events} {span.status.description}"
         for word in ("secret-id", TENANT, "tester", *QUESTION.split()[-2:]):
             assert word not in told
@@ -239,21 +254,22 @@ async def test_each_searched_corpus_has_a_span_from_its_plan_to_the_answer(trace
     assert (answer.status, len(answer.decisions)) == (Status.PARTIAL, 2)
     spans = await traced.spans(PER_QUERY + TIMES[RETRIEVE] + 1)
     by_name = {span.name: span for span in spans}
-    routes = {(span.attributes or {})["rag.corpus_id"]: span for span in spans if span.name == SEARCHED}
+    routes = {(span.attributes or {})[tracing.CORPUS_ID]: span for span in spans if span.name == RETRIEVE_ROUTE}
     assert routes.keys() == {"docs", "lost"}
     for corpus, span in routes.items():
         attributes = dict(span.attributes or {})
-        assert attributes.pop("rag.corpus_id") == corpus
-        assert attributes.pop("rag.tenant_id") == TENANT
-        assert attributes.pop("rag.route.error", None) == ("not_found" if corpus == "lost" else None)
-        assert attributes.keys() == {f"rag.route.{name}" for name in ROUTE_ATTRIBUTES}
+        assert attributes.pop(tracing.CORPUS_ID) == corpus
+        assert attributes.pop(tracing.TENANT_ID) == TENANT
+        assert attributes.pop(tracing.ROUTE_ERROR, None) == ("not_found" if corpus == "lost" else None)
+        stated = {tracing.TENANT_ID, tracing.CORPUS_ID}
+        assert attributes.keys() == set(SPECS[RETRIEVE_ROUTE].attributes) - stated
         assert attributes["rag.route.results_n"] == sum(hit.corpus == corpus for hit in answer.hits)
         decision = next(one for one in answer.decisions if one.corpus == corpus)
         assert attributes["rag.route.weight_vector"] == decision.weights.vector
         assert attributes["rag.route.use_graph"] is decision.use_graph
         assert span.status.is_ok is (corpus == "docs")
         assert ends(span) >= ends(by_name[CHUNKS]), "told when the answer is out"
-        begun, planned = begins(span), by_name[ROUTE]
+        begun, planned = begins(span), by_name[CORPUS_ROUTE]
         assert begins(planned) - CLOCK_ERROR_NS <= begun <= ends(planned) + CLOCK_ERROR_NS
 
 
@@ -273,6 +289,5 @@ async def test_a_redelivery_is_an_attribute_of_its_span(tmp_path_factory: pytest
         exporter = InMemorySpanExporter()
         async with running_traced(server, exporter, folder / "data") as traced:
             spans = {span.name: span for span in await traced.spans(PER_QUERY)}
-    key = "messaging.nats.deliveries"
-    assert (spans[SUBMITTED].attributes or {})[key] == 2
-    assert (spans[CLASSIFIED].attributes or {})[key] == 1
+    assert (spans[SUBMITTED].attributes or {})[DELIVERIES] == 2
+    assert (spans[CLASSIFIED].attributes or {})[DELIVERIES] == 1

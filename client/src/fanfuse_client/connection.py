@@ -19,6 +19,7 @@ from nats.errors import TimeoutError as NatsTimeoutError
 
 from fanfuse_client.errors import ClientError, NotConnected, Overloaded, TooLarge, Unavailable
 from fanfuse_contracts import limits
+from fanfuse_contracts.addresses import without_login
 
 CONNECT_TIMEOUT_S: Final = 5.0
 _RECONNECT_WAIT_S: Final = 0.2
@@ -59,7 +60,9 @@ class Connection:
         except (NatsError, OSError, TimeoutError) as error:
             await self.close()
             why = self._last_error or str(error) or "no answer"
-            raise NotConnected(f"no connection to {self._url}: {why}; is the bus running there?") from error
+            raise NotConnected(
+                f"no connection to {without_login(self._url)}: {why}; is the bus running there?"
+            ) from error
 
     async def close(self) -> None:
         """Send what is buffered and close."""
@@ -108,7 +111,9 @@ class Connection:
             raise Overloaded("the bus stores no queries now: its services have not been started there") from error
         except (NatsError, TimeoutError) as error:
             if not self.nc.is_connected:
-                raise NotConnected(f"the connection to {self._url} is lost; it is tried again all the time") from error
+                raise NotConnected(
+                    f"the connection to {without_login(self._url)} is lost; it is tried again all the time"
+                ) from error
             raise Overloaded(f"the bus did not accept the query: {str(error) or 'no answer'}") from error
         said = json.loads(answer.data)
         if "error" in said:
@@ -120,14 +125,14 @@ class Connection:
         try:
             await self.nc.flush(timeout=2)
         except (NatsError, TimeoutError) as error:
-            raise NotConnected(f"the connection to {self._url} is lost: {error}") from error
+            raise NotConnected(f"the connection to {without_login(self._url)} is lost: {error}") from error
 
     async def send(self, subject: str, headers: dict[str, str]) -> None:
         """Publish an empty core message, with no acknowledgement."""
         try:
             await self.nc.publish(subject, b"", headers=headers)
         except (NatsError, TimeoutError) as error:
-            raise NotConnected(f"the connection to {self._url} is lost: {error}") from error
+            raise NotConnected(f"the connection to {without_login(self._url)} is lost: {error}") from error
         await self.flush()
 
     # -- ask ----------------------------------------------------------------------------------------------------
@@ -150,4 +155,4 @@ class Connection:
         except NatsTimeoutError as error:
             raise Unavailable(f"no answer within {timeout_s:g} s") from error
         except NatsError as error:
-            raise NotConnected(f"the connection to {self._url} is lost: {error}") from error
+            raise NotConnected(f"the connection to {without_login(self._url)} is lost: {error}") from error

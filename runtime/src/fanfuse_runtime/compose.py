@@ -25,6 +25,7 @@ from fanfuse_runtime.connection import Connection
 from fanfuse_runtime.context import Context
 from fanfuse_runtime.heartbeats import Heartbeats
 from fanfuse_runtime.logs import get_logger
+from fanfuse_runtime.masking import mask, remember_secrets, secrets_of_config, secrets_of_environment
 from fanfuse_runtime.metrics import Metrics
 from fanfuse_runtime.ops import OpsEndpoint
 from fanfuse_runtime.pools import PoolsView
@@ -50,6 +51,7 @@ class Process:
     ) -> None:
         self.settings = settings
         self._config = load_config(settings.config_file) if config is None else config
+        remember_secrets((*secrets_of_environment(os.environ), *secrets_of_config(self._config)))
         self.metrics = Metrics(self._config.metrics)
         self.services: list[Service] = []
         self.ready = False
@@ -131,7 +133,7 @@ class Process:
         try:
             await work
         except Exception as error:  # noqa: BLE001 - a dead loop makes the process unready instead of passing unseen
-            self._failure = f"{type(error).__name__}: {error}"
+            self._failure = mask(f"{type(error).__name__}: {error}")
             _log.error("process.background_failed", exc_info=error)
 
     # -- while it runs ------------------------------------------------------------------------------------------
@@ -187,7 +189,7 @@ class Process:
             await self.context.backends.stop()
             await self.context.pools.stop()
         await self._connection.close()
-        shut_down(self._provider)
+        await shut_down(self._provider)
         if self.ops is not None:
             await self.ops.stop()
         _log.info("process.stopped")

@@ -10,6 +10,7 @@ from fanfuse_contracts.headers import PRINCIPAL
 from fanfuse_contracts.operations import DeadLetter
 from fanfuse_contracts.tokens import InvalidTokenError, check_token
 from fanfuse_runtime.bus import Bus
+from fanfuse_runtime.masking import mask, masked
 from fanfuse_runtime.metrics import Metrics
 
 UNKNOWN_TENANT = "unknown"
@@ -49,9 +50,9 @@ async def publish_dead_letter(
         tenant=tenant,
         subject=subject,
         reason=reason,
-        detail=detail[:_MAX_DETAIL],
+        detail=mask(detail)[:_MAX_DETAIL],
         deliveries=deliveries,
-        headers={name: value for name, value in headers.items() if name.casefold() != PRINCIPAL.casefold()},
+        headers=masked({name: value for name, value in headers.items() if name.casefold() != PRINCIPAL.casefold()}),
         payload_base64=base64.b64encode(data[:MAX_PAYLOAD_BYTES]).decode(),
         at=datetime.fromtimestamp(bus.now_ns() / 1e9, UTC).isoformat(),
     )

@@ -20,6 +20,7 @@ from fanfuse_contracts.enums import RejectionCode, Stage
 from fanfuse_contracts.plan import Rejection
 from fanfuse_contracts.streams import ConsumerSpec
 from fanfuse_contracts.tokens import InvalidTokenError
+from fanfuse_contracts.tracing import DELIVERIES
 from fanfuse_runtime.bus import Bus
 from fanfuse_runtime.deadletters import publish_dead_letter
 from fanfuse_runtime.delivery import Delivery
@@ -27,7 +28,7 @@ from fanfuse_runtime.errors import RetryError
 from fanfuse_runtime.logs import MessageIds, current_message, get_logger
 from fanfuse_runtime.metrics import Metrics
 from fanfuse_runtime.rejections import reject_invalid
-from fanfuse_runtime.telemetry import extract
+from fanfuse_runtime.telemetry import extract, span
 
 M = TypeVar("M", bound=Model)
 OnFailed = Callable[[Delivery, Rejection], Awaitable[None]]
@@ -55,12 +56,10 @@ class Guard(Generic[M]):
         token = current_message.set(_ids(delivery))
         if delivery.deliveries > 1:
             self.metrics.inc(metrics.REDELIVERED_TOTAL, stage=self.stage.value)
-        attributes = {"messaging.nats.deliveries": delivery.deliveries}
+        attributes = {DELIVERIES: delivery.deliveries}
         context = extract(delivery.headers)
         try:
-            with self.tracer.start_as_current_span(
-                self.span_name, context, trace.SpanKind.CONSUMER, attributes, record_exception=False
-            ):
+            with span(self.tracer, self.span_name, context, trace.SpanKind.CONSUMER, attributes):
                 await self._handle(delivery)
                 elapsed_s = time.monotonic() - delivery.received_at
                 self.metrics.observe(metrics.STAGE_SECONDS, elapsed_s, stage=self.stage.value)

@@ -12,7 +12,7 @@ from contextlib import suppress
 from nats.errors import Error as NatsError
 
 from fanfuse_contracts import flow, limits, subjects
-from fanfuse_contracts.health import Heartbeat, ServedPool, ServiceEndpoint
+from fanfuse_contracts.health import Heartbeat, ServiceEndpoint
 from fanfuse_runtime import VERSION
 from fanfuse_runtime.context import Context
 from fanfuse_runtime.endpoints import Endpoint
@@ -48,18 +48,17 @@ class Heartbeats:
 
     async def run(self) -> None:
         """Send until cancelled."""
-        told, due = self._pressing(), 0.0
+        told, due = self._urgent(), 0.0
         while True:
-            now = self._pressing()
+            now = self._urgent()
             if time.monotonic() >= due or now != told:
                 told, due = now, time.monotonic() + limits.HEARTBEAT_EVERY_S
                 with suppress(NatsError):
                     await self.send()
             await asyncio.sleep(_LOOK_EVERY_S)
 
-    def _pressing(self) -> tuple[object, ...]:
-        """What is told at once when it changes: others wait for it."""
-        return tuple((self._applied(service), _pressing(service.served_pools())) for service in self._services)
+    def _urgent(self) -> tuple[object, ...]:
+        return tuple((self._applied(service), service.urgent()) for service in self._services)
 
     async def send(self) -> None:
         """One heartbeat per service."""
@@ -89,10 +88,6 @@ class Heartbeats:
 
     def _applied(self, service: Service) -> int:
         return self._context.corpora.revision if service.applied_revision is None else service.applied_revision()
-
-
-def _pressing(pools: Sequence[ServedPool]) -> tuple[object, ...]:
-    return tuple((pool.cold, pool.under_pressure) for pool in pools)
 
 
 def _told(endpoint: Endpoint) -> ServiceEndpoint:

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from fanfuse_contracts import limits, subjects
 from fanfuse_contracts.enums import Kind
-from fanfuse_contracts.health import Heartbeat
+from fanfuse_contracts.health import ColdLane, Heartbeat
 from fanfuse_runtime.bus import Bus
 
 
@@ -24,6 +24,18 @@ class Seen:
 
     heartbeat: Heartbeat
     at: float
+
+
+@dataclass(frozen=True, slots=True)
+class PoolLook:
+    """What the heartbeats of a pool's ready workers say."""
+
+    absent: bool = False
+    """No ready worker serves it."""
+    cold: frozenset[ColdLane] = frozenset()
+    """What none of them has opened yet."""
+    under_pressure: bool = False
+    """Some worker holds a command that has used up more than half of its budget."""
 
 
 class PoolsView:
@@ -71,9 +83,18 @@ class PoolsView:
 
     def absent(self, kind: Kind, pool: str) -> bool:
         """True if no ready worker serves this pool and this view has listened long enough to know."""
-        if self._clock() - self._started < limits.ABSENT_AFTER_S:
-            return False
-        return not any(
-            beat.ready and any(served.kind is kind and served.pool == pool for served in beat.pools)
+        return self.look(kind, pool).absent
+
+    def look(self, kind: Kind, pool: str) -> PoolLook:
+        """What is known of a pool now."""
+        serving = [
+            served
             for beat in self.alive
-        )
+            if beat.ready
+            for served in beat.pools
+            if served.kind is kind and served.pool == pool
+        ]
+        if not serving:
+            return PoolLook(absent=self._clock() - self._started >= limits.ABSENT_AFTER_S)
+        cold = frozenset.intersection(*(frozenset(served.cold) for served in serving))
+        return PoolLook(cold=cold, under_pressure=any(served.under_pressure for served in serving))

@@ -16,6 +16,7 @@ from fanfuse_runtime.compose import Process
 from fanfuse_runtime.configfile import ConfigError
 from fanfuse_runtime.corpus_store import RegistryError
 from fanfuse_runtime.logs import LogLevelError, configure_logs
+from fanfuse_runtime.masking import mask
 from fanfuse_runtime.service import ServiceFactory
 from fanfuse_runtime.settings import RuntimeSettings
 from fanfuse_runtime.setup import SetupMismatchError
@@ -77,5 +78,5 @@ def main(*factories: ServiceFactory) -> None:
 
 
 def _refuse(reason: str) -> NoReturn:
-    sys.stderr.write(f"fanfuse: {reason}\n")
+    sys.stderr.write(f"fanfuse: {mask(reason)}\n")
     sys.exit(2)

@@ -30,7 +30,7 @@ from fanfuse_runtime.pull import PullLoop
 from fanfuse_runtime.rejections import reject_invalid
 from fanfuse_runtime.setup import ensure_consumer
 from fanfuse_runtime.slots import Slots
-from fanfuse_runtime.telemetry import extract, inject
+from fanfuse_runtime.telemetry import extract, inject, span
 
 if TYPE_CHECKING:
     from faststream.nats.message import NatsMessage
@@ -113,7 +113,7 @@ class ServiceRouter:
             span_name = f"{self.stage.value} {handler.__name__}"
 
             async def answer(delivery: Delivery) -> None:
-                with self._tracer.start_as_current_span(span_name, extract(delivery.headers), trace.SpanKind.SERVER):
+                with span(self._tracer, span_name, extract(delivery.headers), trace.SpanKind.SERVER):
                     try:
                         reply = await handler(delivery, model.from_json(delivery.data))
                     except ValidationError as error:

@@ -26,6 +26,8 @@ class Service:
     close: Callable[[], Awaitable[None]] | None = None
     served_pools: Callable[[], tuple[ServedPool, ...]] = field(default=_no_pools)
     """Pools of workers in this process, told in every heartbeat."""
+    urgent: Callable[[], object] = field(default=_no_pools)
+    """What others must hear of at once, in a heartbeat of its own when it changes; looked at often."""
     applied_revision: Callable[[], int] | None = None
     """Registry revision this service has fully applied; None: the registry view's own."""
 

@@ -24,6 +24,7 @@ from fanfuse_all_in_one.failures import ConflictError, OperatorError
 from fanfuse_backend_workers.adapters.engines import connect_server
 from fanfuse_backend_workers.connections import Connections
 from fanfuse_contracts import limits, streams
+from fanfuse_contracts.addresses import without_login
 from fanfuse_contracts.base import Model
 from fanfuse_contracts.config import FanfuseConfig
 from fanfuse_contracts.corpus import CorpusCard
@@ -33,6 +34,7 @@ from fanfuse_runtime.clock import BrokerClock
 from fanfuse_runtime.configfile import load_config
 from fanfuse_runtime.corpus_store import ConflictError as StoreConflictError
 from fanfuse_runtime.corpus_store import CorpusStore, Registered, RegistryError
+from fanfuse_runtime.masking import mask
 from fanfuse_runtime.memory_store import MemoryCorpusStore
 from fanfuse_runtime.pools import PoolsView
 from fanfuse_runtime.settings import RuntimeSettings
@@ -254,7 +256,8 @@ async def _bus_at(url: str) -> Bus:
     except (NatsError, OSError, TimeoutError) as error:
         await client.close()
         why = problems[-1] if problems else str(error) or "no answer"
-        raise BusUnavailableError(f"no bus at {url}: {why}; start one with `fanfuse up`, or correct the URL") from error
+        told = f"no bus at {without_login(url)}: {mask(why)}; start one with `fanfuse up`, or correct the URL"
+        raise BusUnavailableError(told) from error
     return bus
 
 

@@ -14,6 +14,7 @@ from typing import Final
 from fanfuse_all_in_one.databus import DataBus, data_bus
 from fanfuse_all_in_one.failures import OperatorError
 from fanfuse_all_in_one.services import select_factories
+from fanfuse_contracts.addresses import without_login
 from fanfuse_contracts.config import FanfuseConfig
 from fanfuse_contracts.enums import Stage
 from fanfuse_runtime.compose import compose
@@ -60,7 +61,7 @@ async def _serve(options: UpOptions, bus: DataBus, say: Say) -> None:
     settings = runtime_settings(options, bus.url)
     async with compose(*select_factories(options.only), settings=settings, config=options.config) as process:
         stages = ", ".join(service.stage.value for service in process.services)
-        say(f"bus       {bus.url}{'' if bus.server else ' (run by somebody else)'}")
+        say(f"bus       {without_login(bus.url)}{'' if bus.server else ' (run by somebody else)'}")
         if process.ops is not None:
             say(f"operators http://{settings.ops_host}:{process.ops.port}/readyz /healthz /metrics")
         say(f"ready     {stages}")
@@ -82,7 +83,7 @@ async def _until_stopped(stop: asyncio.Event, bus: DataBus, say: Say) -> None:
         revivals += 1
         if revivals > _MAX_REVIVALS:
             raise OperatorError(f"the nats-server died {revivals} times: see nats-server.log in the data directory")
-        say(f"bus       {bus.url} had died and was started again")
+        say(f"bus       {without_login(bus.url)} had died and was started again")
 
 
 def runtime_settings(options: UpOptions, nats_url: str) -> RuntimeSettings:

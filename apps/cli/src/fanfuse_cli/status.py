@@ -11,6 +11,7 @@ from fanfuse_cli.console import results
 from fanfuse_cli.corpora import corpus_table
 from fanfuse_cli.failures import plainly
 from fanfuse_cli.options import DEFAULT_DATA, ConfigFile, DataDir, NatsUrl, running_bus, stated_config
+from fanfuse_contracts.addresses import without_login
 from fanfuse_contracts.health import BackendState, Heartbeat
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def status(file: ConfigFile = None, data: DataDir = DEFAULT_DATA, nats_url: Nats
     async def run(url: str) -> list[RenderableType]:
         async with operator_on(url, config=config, data_dir=data) as operator:
             return [
-                f"bus {url}",
+                f"bus {without_login(url)}",
                 _instances(await operator.alive()),
                 _streams(await operator.stream_loads()),
                 _backends(await operator.backend_states()),

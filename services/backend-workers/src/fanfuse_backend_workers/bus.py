@@ -5,7 +5,10 @@ Parse, hand to the worker, publish. A command is acknowledged when its reply is 
 
 import time
 
+from opentelemetry import trace
+
 from fanfuse_backend_workers.catalog import Catalog, CorpusKey
+from fanfuse_backend_workers.domain.in_hand import InHand
 from fanfuse_backend_workers.domain.outcomes import OutcomeSampler, Row, is_probe
 from fanfuse_backend_workers.domain.pools import Pool
 from fanfuse_backend_workers.domain.replies import LaneAddress, address_of, failed, fit, signed
@@ -20,11 +23,13 @@ from fanfuse_contracts.health import BackendOutcome
 from fanfuse_contracts.plan import Rejection, RetrieveCommand
 from fanfuse_contracts.retrieval import ChunksReply, ChunksRequest, Failure, LaneReply
 from fanfuse_contracts.tokens import InvalidTokenError
+from fanfuse_contracts.tracing import LANE_BACKEND, LANE_FAILURE, LANE_KIND, LANE_OUTCOME
 from fanfuse_runtime.bus import Publication
 from fanfuse_runtime.context import Context
 from fanfuse_runtime.delivery import Delivery
 from fanfuse_runtime.errors import BusError, RetryError
 from fanfuse_runtime.logs import get_logger
+from fanfuse_runtime.masking import mask
 from fanfuse_runtime.router import ServiceRouter
 
 _HEADER_RESERVE_BYTES = 1_024
@@ -34,11 +39,12 @@ _log = get_logger("backend-workers.bus")
 class WorkerHandlers:
     """The handlers, with what they need."""
 
-    def __init__(self, context: Context, worker: Worker, catalog: Catalog) -> None:
+    def __init__(self, context: Context, worker: Worker, catalog: Catalog, in_hand: InHand) -> None:
         self._bus = context.bus
         self._metrics = context.metrics
         self._worker = worker
         self._catalog = catalog
+        self._in_hand = in_hand
         self._sampler = OutcomeSampler()
 
     # -- commands -----------------------------------------------------------------------------------------------
@@ -46,7 +52,8 @@ class WorkerHandlers:
     async def on_retrieve(self, pool: Pool, delivery: Delivery, claimed: RetrieveCommand) -> None:
         """Answer one command: a reply is stored, whatever became of the search."""
         command = of_subject(claimed, pool.kind, *subjects.parse_tenant_corpus(delivery.subject))
-        end = await self._worker.answer(command, claimed)
+        with self._in_hand.holding(pool, command):
+            end = await self._worker.answer(command, claimed)
         elapsed_s = time.monotonic() - delivery.received_at
         reply = fit(signed(end.reply, self._bus.instance, elapsed_s * 1e3), self._max_reply_bytes())
         await self._store(address_of(command), reply)
@@ -56,7 +63,11 @@ class WorkerHandlers:
     def _count(self, command: RetrieveCommand, reply: LaneReply, elapsed_s: float) -> None:
         backend = {"kind": command.kind.value, "backend": command.backend}
         self._metrics.observe(metrics.LANE_SECONDS, elapsed_s, outcome=reply.outcome.value, **backend)
+        current = trace.get_current_span()
+        current.set_attributes({LANE_KIND: command.kind.value, LANE_BACKEND: command.backend})
+        current.set_attribute(LANE_OUTCOME, reply.outcome.value)
         if reply.failure is not None:
+            current.set_attribute(LANE_FAILURE, reply.failure.kind.value)
             self._metrics.inc(metrics.LANE_FAILURES_TOTAL, failure=reply.failure.kind.value, **backend)
 
     async def on_failed(self, pool: Pool, delivery: Delivery, rejection: Rejection) -> None:
@@ -71,6 +82,9 @@ class WorkerHandlers:
         await self._store(lane, signed(failed(lane, SearchError(kind, rejection.message)), self._bus.instance, 0.0))
 
     async def _store(self, lane: LaneAddress, reply: LaneReply) -> None:
+        if reply.failure is not None:
+            failure = reply.failure.model_copy(update={"message": mask(reply.failure.message)})
+            reply = reply.model_copy(update={"failure": failure})
         publication = Publication(
             flow.RETRIEVED,
             subjects.retrieved(lane.tenant, lane.query_id, lane.lane),
@@ -107,7 +121,7 @@ class WorkerHandlers:
             failure=None if row.failure is None else row.failure.kind,
             weight=row.weight,
             source=self._bus.instance,
-            message="" if row.failure is None else row.failure.message,
+            message="" if row.failure is None else mask(row.failure.message),
         )
         # A failure has the id the fuser gives to its own report of this lane, so that it counts once.
         name = "outcome" if row.failure is not None else "successes"

@@ -15,6 +15,7 @@ from fanfuse_contracts.enums import Stage
 from fanfuse_contracts.plan import Clarification, DecideReply, Plan, Rejection
 from fanfuse_contracts.query import Hop
 from fanfuse_contracts.tokens import InvalidTokenError
+from fanfuse_contracts.tracing import CORPUS_ROUTE
 from fanfuse_corpus_router.adapters import narration, outbox
 from fanfuse_corpus_router.adapters.snapshot import snapshot
 from fanfuse_corpus_router.domain import rejections
@@ -27,6 +28,7 @@ from fanfuse_runtime.delivery import Delivery
 from fanfuse_runtime.errors import PublishRefusedError, TooLargeError
 from fanfuse_runtime.logs import get_logger
 from fanfuse_runtime.router import ServiceRouter
+from fanfuse_runtime.telemetry import span
 
 _log = get_logger("corpus-router")
 
@@ -47,13 +49,13 @@ class RouterHandlers:
         """Plan the query; tenant and id are those of the subject."""
         event = message.model_copy(update={"tenant": delivery.tenant, "query_id": delivery.query_id})
         started_ns = self._bus.now_ns()
-        with self._tracer.start_as_current_span(narration.SPAN) as span:
+        with span(self._tracer, CORPUS_ROUTE) as current:
             cards = self._corpora.of_tenant(event.tenant)
             facts = snapshot(cards, self._backends, self._pools)
             remaining_ms = self._bus.remaining_ms(event.submitted_ns, event.query.budget_ms)
             outcome = plan_in_time(event, remaining_ms, cards, facts, self._retrieval, self._now_s())
             said = narration.attributes(_told(outcome), self._bus.elapsed_ms(started_ns))
-            span.set_attributes(said)
+            current.set_attributes(said)
             _log.info(narration.EVENT, **said)
             await self._tell(event, outcome, started_ns)
 

@@ -8,21 +8,24 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from opentelemetry import trace
 from pydantic import ValidationError
 
 from fanfuse_contracts.answer import Answer
 from fanfuse_contracts.fusion import FusionApplied, FusionConfig
 from fanfuse_contracts.plan import QueryPlanned
 from fanfuse_contracts.retrieval import ChunksReply, ChunkText, LaneReply
+from fanfuse_contracts.tracing import LANE_BACKEND, LANE_KIND
 from fanfuse_fuser.domain import budget
-from fanfuse_fuser.domain.assembly import EMPTY_PAGE, Joined, assemble, lanes_to_report
-from fanfuse_fuser.domain.confirmation import is_confirmed
+from fanfuse_fuser.domain.assembly import EMPTY_PAGE, Joined, assemble, has_a_page, lanes_to_report
 from fanfuse_fuser.domain.coverage import ranked_lists
+from fanfuse_fuser.domain.early import can_be_early, dispensable
 from fanfuse_fuser.domain.fusion import DEFAULT, FusedList, fuse
-from fanfuse_fuser.domain.join import REFUSALS, Join, LaneResult, Verdict
+from fanfuse_fuser.domain.join import NOT_WAITED, REFUSALS, Join, LaneResult, Verdict
 from fanfuse_fuser.domain.page import NO_TEXTS, Page, Texts, page_of, wanted_texts
 from fanfuse_fuser.domain.rows import Identity
 from fanfuse_fuser.ports import Clock, Pools, RawReply, Replies, TextSource
+from fanfuse_runtime.telemetry import link
 
 REREAD_AFTER_S = 0.05
 """A follower of a cluster may serve the first read stale; 50 ms later none was."""
@@ -46,6 +49,8 @@ class Outcome:
 
     answer: Answer
     silent: tuple[LaneResult, ...]
+    unwanted: bool = False
+    """True if work for lanes that were not waited for may still be under way."""
 
 
 class PlanRun:
@@ -55,9 +60,14 @@ class PlanRun:
         self._planned = planned
         self._world = world
         self._join = Join(planned)
+        # The plan says how to fuse, so that every fuser gives the same answer.
+        self._fusion = planned.plan.fusion or world.fusion
+        self._early = can_be_early(planned, self._fusion)
         self._over = asyncio.Event()
         self._fetching: asyncio.Task[list[ChunksReply | None]] | None = None
         self._arrived_ms = self._elapsed_ms()
+        # Replies are heard in another task than the plan's.
+        self._span = trace.get_current_span()
         # A refused reply is met again by each read; it counts once.
         self._refused: set[RawReply] = set()
 
@@ -76,8 +86,8 @@ class PlanRun:
             self._join.close()
             waited_ms = self._elapsed_ms() - self._arrived_ms
             page, total, applied = EMPTY_PAGE, 0, None
-            if not self._join.cancelled() and is_confirmed(planned, self._join.results()):
-                lists, config = ranked_lists(self._join.results()), self._world.fusion
+            if not self._join.cancelled() and has_a_page(planned, self._join.results()):
+                lists, config = ranked_lists(self._join.results()), self._fusion
                 fused = fuse(lists, config)
                 page, total = await self._page(fused), len(fused)
                 applied = FusionApplied.of(config) if lists else None
@@ -90,11 +100,13 @@ class PlanRun:
             page, applied = EMPTY_PAGE, None
         joined = Joined(join.results(), total, join.rejected, join.cancelled(), applied)
         answer = assemble(self._planned, joined, page, arrived_ms=self._arrived_ms, elapsed_ms=self._elapsed_ms())
-        return Outcome(answer, () if join.cancelled() else lanes_to_report(joined.results, waited_ms))
+        silent = () if join.cancelled() else lanes_to_report(joined.results, waited_ms)
+        return Outcome(answer, silent, any(result.loss in NOT_WAITED for result in joined.results))
 
     # -- replies ------------------------------------------------------------------------------------------------
 
     async def _collect(self) -> None:
+        self._finish_early()
         await self._read_stored()
         await self._wait(REREAD_AFTER_S)
         if self._join.done():
@@ -108,6 +120,7 @@ class PlanRun:
     def _give_up_absent(self) -> None:
         pools = self._world.pools
         self._join.give_up(lane.name for lane in self._join.waiting() if pools.absent(lane.kind, lane.pool))
+        self._finish_early()
 
     async def _read_stored(self) -> None:
         # With the budget over, a plan taken over from a dead fuser is still answered from what is stored.
@@ -129,8 +142,14 @@ class PlanRun:
             self._join.repeat()
         elif raw not in self._refused and self._offer(raw) in REFUSALS:
             self._refused.add(raw)
+        self._finish_early()
         if self._join.done():
             self._over.set()
+
+    def _finish_early(self) -> None:
+        join = self._join
+        if self._early and not join.done():
+            join.release(dispensable(self._planned, join.results(), join.waiting(), self._fusion))
 
     def _offer(self, raw: RawReply) -> Verdict:
         try:
@@ -139,7 +158,10 @@ class PlanRun:
             return self._join.refuse(raw.lane, Verdict.UNDECODABLE)
         if reply.lane != raw.lane:
             return self._join.refuse(raw.lane, Verdict.WRONG_SOURCE)
-        return self._join.offer(reply, max(0.0, self._elapsed_ms() - self._arrived_ms))
+        verdict = self._join.offer(reply, max(0.0, self._elapsed_ms() - self._arrived_ms))
+        if verdict is Verdict.ACCEPTED:
+            link(self._span, raw.traceparent, {LANE_KIND: reply.kind.value, LANE_BACKEND: reply.backend})
+        return verdict
 
     # -- texts --------------------------------------------------------------------------------------------------
 

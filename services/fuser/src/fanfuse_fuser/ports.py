@@ -12,10 +12,11 @@ from fanfuse_fuser.domain.join import LaneResult
 
 
 class RawReply(NamedTuple):
-    """One lane reply as it came: the lane by its subject, and the body."""
+    """One lane reply as it came: the lane by its subject, the body, and the span it was made in (W3C traceparent)."""
 
     lane: str
     data: bytes
+    traceparent: str = ""
 
 
 class Replies(Protocol):
@@ -67,6 +68,13 @@ class Outcomes(Protocol):
 
     async def report(self, tenant: str, query_id: str, silent: Sequence[LaneResult]) -> None:
         """Hold each lane's silence against its backend; a report that cannot be sent is only logged."""
+
+
+class Cancellations(Protocol):
+    """Who may still be at work for a query."""
+
+    async def publish(self, tenant: str, query_id: str) -> None:
+        """Say that nobody waits for it any more; never raises, as its answer is out."""
 
 
 class Routes(Protocol):

@@ -9,7 +9,6 @@ from typing import Final
 
 from fanfuse_contracts.plan import Clarification, Plan, Rejection
 
-SPAN: Final = "corpus.route"
 EVENT: Final = "corpus.route_decision"
 
 _PREFIX: Final = "rag.corpus_route"

@@ -13,7 +13,8 @@ from opentelemetry.trace import Status, StatusCode, Tracer
 
 from fanfuse_contracts.answer import Answer
 from fanfuse_contracts.plan import QueryPlanned
-from fanfuse_fuser.domain.routes import ERROR, EVENT, SPAN, Attribute, planned_at_ms, routes_of
+from fanfuse_contracts.tracing import RETRIEVE_ROUTE, ROUTE_ERROR
+from fanfuse_fuser.domain.routes import EVENT, Attribute, planned_at_ms, routes_of
 from fanfuse_fuser.ports import Clock
 from fanfuse_runtime.logs import get_logger
 
@@ -43,7 +44,7 @@ class TracedRoutes:
     def _span(self, said: Mapping[str, Attribute], elapsed_ms: float) -> None:
         # On this process's own clock, so that a span never ends before it begins.
         end_ns = time.time_ns()
-        span = self._tracer.start_span(SPAN, attributes=said, start_time=end_ns - int(elapsed_ms * 1e6))
-        if ERROR in said:
-            span.set_status(Status(StatusCode.ERROR, str(said[ERROR])))
+        span = self._tracer.start_span(RETRIEVE_ROUTE, attributes=said, start_time=end_ns - int(elapsed_ms * 1e6))
+        if ROUTE_ERROR in said:
+            span.set_status(Status(StatusCode.ERROR, str(said[ROUTE_ERROR])))
         span.end(end_ns)

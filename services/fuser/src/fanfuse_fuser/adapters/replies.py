@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from nats.aio.msg import Msg
 
 from fanfuse_contracts import streams, subjects
+from fanfuse_contracts.headers import TRACEPARENT
 from fanfuse_contracts.tokens import InvalidTokenError
 from fanfuse_fuser.ports import RawReply
 from fanfuse_runtime.bus import Bus
@@ -27,7 +28,7 @@ class BusReplies:
         """Flushed: the server knows the interest before the block begins."""
 
         async def on_message(msg: Msg) -> None:
-            on_reply(RawReply(_lane(msg.subject), msg.data))
+            on_reply(RawReply(_lane(msg.subject), msg.data, (msg.headers or {}).get(TRACEPARENT, "")))
 
         async with self._bus.subscribed(subjects.live_retrieved_of_query(tenant, query_id), on_message):
             await self._bus.nc.flush()
@@ -42,7 +43,10 @@ class BusReplies:
         except (BusError, TimeoutError) as error:
             _log.warning("fuser.stored_replies_unreadable", error=str(error) or "timeout")
             return ()
-        return [RawReply(_lane(message.subject), message.data) for message in sorted(found, key=lambda m: m.sequence)]
+        return [
+            RawReply(_lane(message.subject), message.data, message.headers.get(TRACEPARENT, ""))
+            for message in sorted(found, key=lambda m: m.sequence)
+        ]
 
 
 def _lane(subject: str) -> str:

@@ -10,12 +10,11 @@ from typing import Final
 from fanfuse_contracts.answer import Answer, LaneReport
 from fanfuse_contracts.enums import Stage
 from fanfuse_contracts.plan import QueryPlanned, RoutingDecision
+from fanfuse_contracts.tracing import CORPUS_ID, ROUTE_ERROR, TENANT_ID
 from fanfuse_fuser.domain.coverage import lost_lanes
 from fanfuse_fuser.domain.fallback import word
 
-SPAN: Final = "retrieve.route"
 EVENT: Final = "retrieval.route_decision"
-ERROR: Final = "rag.route.error"
 
 Attribute = str | bool | int | float | tuple[str, ...]
 
@@ -36,8 +35,8 @@ def _route(
 ) -> Mapping[str, Attribute]:
     weights, degraded = decision.weights, decision.degraded_backends
     said: dict[str, Attribute] = {
-        "rag.tenant_id": answer.tenant,
-        "rag.corpus_id": decision.corpus,
+        TENANT_ID: answer.tenant,
+        CORPUS_ID: decision.corpus,
         "rag.route.shape": decision.shape.value,
         "rag.route.use_vector": decision.use_vector,
         "rag.route.use_keyword": decision.use_keyword,
@@ -52,5 +51,5 @@ def _route(
         "rag.route.elapsed_ms": round(elapsed_ms, 3),
     }
     if lost:
-        said[ERROR] = ", ".join(sorted({word(report) for report in lost}))
+        said[ROUTE_ERROR] = ", ".join(sorted({word(report) for report in lost}))
     return said
