@@ -13,8 +13,9 @@ from opentelemetry.trace import NoOpTracerProvider, StatusCode, Tracer
 from fanfuse_contracts.answer import Answer
 from fanfuse_contracts.enums import FailureKind, Kind, Stage
 from fanfuse_contracts.query import Hop
+from fanfuse_contracts.tracing import RETRIEVE_ROUTE
 from fanfuse_fuser.adapters.narration import TracedRoutes
-from fanfuse_fuser.domain.routes import EVENT, SPAN, planned_at_ms, routes_of
+from fanfuse_fuser.domain.routes import EVENT, planned_at_ms, routes_of
 from fanfuse_fuser.joining import PlanRun, World
 from fanfuse_runtime.logs import configure_logs
 from tests.unit.fuser.fuser_builders import (
@@ -97,7 +98,7 @@ async def test_spans_begin_with_the_plan_and_end_when_the_answer_is_out(capsys):
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     logged = await told(provider.get_tracer("test"), "warning", capsys)
     docs, wiki, parent = exporter.get_finished_spans()
-    assert (docs.name, wiki.name, parent.name) == (SPAN, SPAN, "fuser")
+    assert (docs.name, wiki.name, parent.name) == (RETRIEVE_ROUTE, RETRIEVE_ROUTE, "fuser")
     for span in (docs, wiki):
         assert span.parent == parent.get_span_context()
         assert span.start_time is not None

@@ -61,14 +61,14 @@ class WorkerHandlers:
         await self._tell_health(command, end)
 
     def _count(self, command: RetrieveCommand, reply: LaneReply, elapsed_s: float) -> None:
-        backend = {"kind": command.kind.value, "backend": command.backend}
-        self._metrics.observe(metrics.LANE_SECONDS, elapsed_s, outcome=reply.outcome.value, **backend)
+        kind, backend, outcome = command.kind.value, command.backend, reply.outcome.value
+        self._metrics.observe(metrics.LANE_SECONDS, elapsed_s, kind=kind, backend=backend, outcome=outcome)
         current = trace.get_current_span()
-        current.set_attributes({LANE_KIND: command.kind.value, LANE_BACKEND: command.backend})
-        current.set_attribute(LANE_OUTCOME, reply.outcome.value)
+        current.set_attributes({LANE_KIND: kind, LANE_BACKEND: backend, LANE_OUTCOME: outcome})
         if reply.failure is not None:
-            current.set_attribute(LANE_FAILURE, reply.failure.kind.value)
-            self._metrics.inc(metrics.LANE_FAILURES_TOTAL, failure=reply.failure.kind.value, **backend)
+            failure = reply.failure.kind.value
+            current.set_attribute(LANE_FAILURE, failure)
+            self._metrics.inc(metrics.LANE_FAILURES_TOTAL, kind=kind, backend=backend, failure=failure)
 
     async def on_failed(self, pool: Pool, delivery: Delivery, rejection: Rejection) -> None:
         """Tell the fuser that a command can't be handled, so that it need not wait; health is told nothing."""
