@@ -51,7 +51,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--replies", default="", help="faults of lane replies: drop=0.01,delay=0.02,duplicate=0.05 …")
     parser.add_argument("--seed", type=int, default=None, help="of the faults; drawn and told where none is given")
     parser.add_argument("--min-complete", type=float, default=0.0, help="least share of complete answers (0)")
-    parser.add_argument("--plant", choices=tuple(_PLANTS), default=None, help="spoil the run to see the ledger find it")
+    parser.add_argument("--plant", choices=tuple(PLANTS), default=None, help="spoil the run to see the ledger find it")
 
 
 async def measure(options: argparse.Namespace) -> Report:
@@ -69,7 +69,7 @@ async def measure(options: argparse.Namespace) -> Report:
         faults = plan_faults(chaos, seed, sorted(running.processes.started), options.queries / options.rate)
         load = load_of(questions, options.queries, options.rate)
         say(f"{options.queries} queries at {options.rate:g}/s, {len(faults)} faults, {len(running.pids)} processes")
-        result = await run.run(running, load, faults, say, _PLANTS.get(options.plant))
+        result = await run.run(running, load, faults, say, PLANTS.get(options.plant))
     return report(result, seed, options.min_complete)
 
 
@@ -173,4 +173,4 @@ async def _double_one(reader: Client, asking: Asking) -> None:
     await js.publish(subject, first.data or b"")
 
 
-_PLANTS: Final[dict[str, Callable[[Client, Asking], Awaitable[None]]]] = {"lost": _lose_one, "double": _double_one}
+PLANTS: Final[dict[str, Callable[[Client, Asking], Awaitable[None]]]] = {"lost": _lose_one, "double": _double_one}

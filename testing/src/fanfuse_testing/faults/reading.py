@@ -33,11 +33,11 @@ async def stored_answers(client: Client, tenant: str) -> list[StoredAnswer]:
     return rows
 
 
-async def number_stored(client: Client, tenant: str) -> int:
-    """How many answers of a tenant the bus holds."""
+async def stored_ids(client: Client, tenant: str) -> set[str]:
+    """Which queries of a tenant the bus holds an answer for."""
     pattern = subjects.fused_of_tenant(tenant)
     state = (await client.jetstream().stream_info(streams.ANSWERS.name, subjects_filter=pattern)).state
-    return sum((state.subjects or {}).values())
+    return {subjects.parse_query(subject).query_id for subject in state.subjects or {}}
 
 
 async def waiting_work(client: Client) -> int:

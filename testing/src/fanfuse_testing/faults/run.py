@@ -59,20 +59,21 @@ async def run(fleet: Fleet, load: Load, faults: Sequence[Fault], say: Say, plant
     """Ask everything while the faults happen, wait until all is quiet, and settle."""
     havoc = Havoc(fleet.processes, fleet.server)
     began = time.monotonic()
+    reader = await patient_client(fleet.server.url, "reader")
+    earlier = await reading.stored_ids(reader, load.tenant)
     async with asking_on(fleet.server.url, load.tenant) as asking:
         telling = asyncio.create_task(_tell(asking, len(load.queries), havoc, say))
         try:
             await asyncio.gather(asking.per_second(load.queries, load.rate), havoc.run(faults))
-            reader = await patient_client(fleet.server.url, "reader")
             settled = await _settle(reader, asking, load.tenant)
             if plant is not None:
                 await plant(reader, asking)
             await asyncio.sleep(_SECOND_ANSWER_WITHIN_S)
-            stored = await reading.stored_answers(reader, load.tenant)
-            await reader.close()
+            stored = [one for one in await reading.stored_answers(reader, load.tenant) if one.query_id not in earlier]
         finally:
             telling.cancel()
-        settled_up = balance(asking.accepted, asking.refused, stored, asking.heard, load.budget_ms)
+            await reader.close()
+    settled_up = balance(asking.accepted, asking.refused, stored, asking.heard, load.budget_ms)
     return Result(
         settled_up,
         Counter(asking.refused.values()),
@@ -93,7 +94,7 @@ async def _settle(reader: Client, asking: Asking, tenant: str) -> bool:
 
 async def _is_settled(reader: Client, asking: Asking, tenant: str) -> bool:
     try:
-        if await reading.number_stored(reader, tenant) < len(asking.accepted):
+        if not asking.accepted.keys() <= await reading.stored_ids(reader, tenant):
             return False
         return await reading.waiting_work(reader) == 0
     except (NatsError, APIError):

@@ -1,0 +1,99 @@
+"""Accepted means answered, on real processes: kills of every role, a broker outage, doubled and swapped lane replies.
+
+The small brother of `bench/run.py faults`: one fleet, a few hundred queries, the same ledger.
+"""
+
+import sys
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import pytest_asyncio
+
+from fanfuse_contracts import limits
+from fanfuse_contracts.enums import Stage
+from fanfuse_contracts.query import SubmittedQuery
+from fanfuse_testing import simulated
+from fanfuse_testing.faults import run
+from fanfuse_testing.faults.fleet import Fleet, Size, fleet
+from fanfuse_testing.faults.ledger import End
+from fanfuse_testing.faults.replies import ReplyFaults
+from fanfuse_testing.faults.schedule import Chaos, Fault, FaultKind, plan_faults
+
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.slow]
+
+RATE = 20.0
+TEXT = "What did Alice Smith of Acme Corp say about solar panels?"
+REPLIES = ReplyFaults(duplicate=0.1, reorder=0.1, seed=3)
+"""Harmless by promise: first valid reply of a lane wins, and no order is assumed."""
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def running(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Fleet]:
+    """Two processes of every role on one corpus, whose lane replies are doubled and swapped now and then."""
+    async with fleet(tmp_path_factory.mktemp("fleet")) as started:
+        await started.register_simulated()
+        await started.launch(Size(2), REPLIES)
+        yield started
+
+
+@pytest.fixture(scope="module")
+def bench(repository: Path) -> ModuleType:
+    """The benchmark is no installed package."""
+    sys.path.insert(0, str(repository / "bench"))
+    try:
+        from fanfuse_bench import faults
+    finally:
+        sys.path.pop(0)
+    return faults
+
+
+def load(name: str, count: int) -> run.Load:
+    queries = {f"{name}-{number}": SubmittedQuery(text=TEXT) for number in range(count)}
+    return run.Load(f"{simulated.TENANT}", queries, RATE, limits.DEFAULT_BUDGET_MS)
+
+
+def told(result: run.Result) -> str:
+    ends = ", ".join(f"{number} {end.value}" for end, number in result.balance.ends.items())
+    return f"{dict(result.faults)}: {ends}; slowest {max(result.balance.after_ms):.0f} ms"
+
+
+async def test_a_kill_of_every_role_costs_no_answer(running: Fleet, say: Callable[[str], None]) -> None:
+    """NAT-08, NAT-09, JOI-03: one answer per accepted query, none lost, none twice."""
+    victims = [f"{stage.value}-1" for stage in Stage]
+    faults = plan_faults(Chaos(kill_every_s=3.0), 5, victims, 3.0 * len(victims))
+    result = await run.run(running, load("kill", int(RATE * 3 * len(victims))), faults, say)
+
+    assert dict(result.faults) == {f"kill {victim}": 1 for victim in victims}
+    assert result.balance.broken == ()
+    assert result.settled
+    assert result.balance.complete_share >= 0.9
+    say(told(result))
+
+
+async def test_a_broker_outage_loses_nothing_that_was_accepted(running: Fleet, say: Callable[[str], None]) -> None:
+    """Consumers go on without a restart of their processes, on the same storage."""
+    before = running.pids
+    result = await run.run(running, load("outage", 200), [Fault(3.0, FaultKind.BROKER, "", 3.0)], say)
+
+    assert dict(result.faults) == {"broker broker": 1}
+    assert result.balance.broken == ()
+    assert result.settled
+    assert result.balance.accepted + sum(result.refused.values()) == 200
+    assert result.balance.ends.get(End.COMPLETE, 0) > 100
+    assert {name: pid for name, pid in running.pids.items() if name != "broker"} == {
+        name: pid for name, pid in before.items() if name != "broker"
+    }
+    say(told(result))
+
+
+@pytest.mark.parametrize(("plant", "broken"), [("lost", "unanswered"), ("double", "stored 2 times")])
+async def test_a_planted_fault_breaks_the_ledger(
+    running: Fleet, bench: ModuleType, say: Callable[[str], None], plant: str, broken: str
+) -> None:
+    """What the harness must find, it finds."""
+    result = await run.run(running, load(f"planted-{plant}", 10), (), say, bench.PLANTS[plant])
+
+    assert [line for line in result.balance.broken if broken in line] == [f"planted-{plant}-0: {broken}"]
+    assert not bench.report(result, 0, 0.0).kept
