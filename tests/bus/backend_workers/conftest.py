@@ -120,6 +120,7 @@ class World:
     opened: list[FakeEngine] = field(default_factory=list)
     missing: set[str] = field(default_factory=set)
     """Generations whose directory does not exist."""
+    opening_s: float = 0.0
     texts: dict[str, str] = field(default_factory=dict)
     embedded: Counter[str] = field(default_factory=Counter)
     embedder_sleeps_s: float = 0.0
@@ -128,6 +129,7 @@ class World:
     async def open_engine(self, card: CorpusCard, wiring: Wiring) -> SearchEngine:
         if card.generation is None or card.generation in self.missing:
             raise SearchError(FailureKind.NOT_FOUND, f"no complete index in {card.generation}: index the corpus")
+        await asyncio.sleep(self.opening_s)
         engine = FakeEngine(self, wiring.kind, card.generation)
         self.opened.append(engine)
         return engine

@@ -23,6 +23,7 @@ from fanfuse_corpus_router.bus import RouterHandlers
 from fanfuse_runtime.bus import Stored
 from fanfuse_runtime.errors import PublishRefusedError, TooLargeError
 from fanfuse_runtime.metrics import Metrics
+from fanfuse_runtime.pools import PoolLook
 
 TENANT, QUERY = "acme", "q1"
 
@@ -98,7 +99,7 @@ def build_handlers(bus, cards=(), unhealthy=frozenset(), absent=frozenset()):
             of_tenant=lambda tenant: tuple(card for card in cards if card.tenant == tenant), revision=7
         ),
         backends=SimpleNamespace(unhealthy=unhealthy, revision=3),
-        pools=SimpleNamespace(absent=lambda kind, pool: (kind, pool) in absent),
+        pools=SimpleNamespace(look=lambda kind, pool: PoolLook(absent=(kind, pool) in absent)),
         metrics=Metrics(),
         config=FanfuseConfig(),
         tracer=trace.NoOpTracer(),

@@ -90,6 +90,11 @@ class Catalog:
         """Every corpus and backend held."""
         return self._engines.keys
 
+    @property
+    def cold(self) -> tuple[EngineKey, ...]:
+        """What can't be searched yet: its engine, or the embedder that is loaded with it, is not open."""
+        return () if self._engines.unsettled_since() is None else self._engines.unopened
+
     def applied_revision(self) -> int:
         """Highest revision of the registry such that every card up to it is served, and nothing older is."""
         unsettled = (self._engines.unsettled_since(), self._texts.unsettled_since())

@@ -9,16 +9,17 @@ from fanfuse_backend_workers.adapters.engines import connect_server
 from fanfuse_backend_workers.admission import Admission
 from fanfuse_backend_workers.catalog import Catalog
 from fanfuse_backend_workers.connections import Connections, tell_unhealthy
-from fanfuse_backend_workers.domain.pools import Pool, served_pools
+from fanfuse_backend_workers.domain.in_hand import InHand
+from fanfuse_backend_workers.domain.pools import Pool
 from fanfuse_backend_workers.embedding import QueryEmbedding
 from fanfuse_backend_workers.ports import LoadEmbedder, OpenEngine, OpenTexts
 from fanfuse_backend_workers.remote import engines_on, texts_on
 from fanfuse_backend_workers.settings import WorkerSettings
+from fanfuse_backend_workers.telling import PoolTelling
 from fanfuse_backend_workers.warming import opened_warm, warm_up
 from fanfuse_backend_workers.worker import Worker
 from fanfuse_contracts import metrics
 from fanfuse_contracts.enums import Stage
-from fanfuse_contracts.health import ServedPool
 from fanfuse_runtime.context import Context
 from fanfuse_runtime.router import ServiceRouter
 from fanfuse_runtime.service import Service, ServiceFactory
@@ -52,10 +53,9 @@ def build_with(
             (metrics.LANE_SECONDS, metrics.LANE_FAILURES_TOTAL),
             lambda wiring: Pool(wiring.kind, wiring.pool) in chosen.pools,
         )
-        bus.declare(router, bus.WorkerHandlers(context, worker, catalog), chosen.pools, chosen.in_flight)
-
-        def pools() -> tuple[ServedPool, ...]:
-            return served_pools(chosen.pools, context.corpora.values.values())
+        in_hand = InHand()
+        bus.declare(router, bus.WorkerHandlers(context, worker, catalog, in_hand), chosen.pools, chosen.in_flight)
+        telling = PoolTelling(chosen.pools, context.corpora, catalog, in_hand, context.bus)
 
         async def warm() -> None:
             if connections is not None:
@@ -73,7 +73,8 @@ def build_with(
             router=router,
             warm_up=warm,
             close=close,
-            served_pools=pools,
+            served_pools=telling.served,
+            urgent=telling.urgent,
             applied_revision=catalog.applied_revision,
         )
 

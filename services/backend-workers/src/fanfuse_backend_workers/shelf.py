@@ -85,6 +85,13 @@ class Shelf(Generic[K, T]):
         """Lowest `since` of the wishes that are not carried out yet (a replaced thing still in use counts); or None."""
         return min((entry.since for entry in self._entries.values() if not entry.settled), default=None)
 
+    @property
+    def unopened(self) -> tuple[K, ...]:
+        """Keys whose first thing is still being opened; what failed to open is none of them."""
+        return tuple(
+            key for key, entry in self._entries.items() if entry.live is None and not entry.error and entry.wish.opener
+        )
+
     async def settled(self) -> None:
         """Return when every wish is carried out, or has failed."""
         while self.unsettled_since() is not None:

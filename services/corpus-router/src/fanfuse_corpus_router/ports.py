@@ -7,6 +7,7 @@ from typing import Protocol
 
 from fanfuse_contracts.corpus import CorpusCard
 from fanfuse_contracts.enums import Kind
+from fanfuse_runtime.pools import PoolLook
 
 
 class Corpora(Protocol):
@@ -39,6 +40,6 @@ class Backends(Protocol):
 class Pools(Protocol):
     """Live workers."""
 
-    def absent(self, kind: Kind, pool: str) -> bool:
-        """True if no worker of this pool has been heard of lately."""
+    def look(self, kind: Kind, pool: str) -> PoolLook:
+        """What the workers of this pool said lately, and whether there are any."""
         ...

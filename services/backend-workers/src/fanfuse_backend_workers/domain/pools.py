@@ -1,14 +1,16 @@
 """The pools of workers a process serves.
 
-In: the setting and the cards. Out: pools, and the backends seen behind each. A name that is no token is refused.
+In: the setting, the cards, what is not open yet. Out: pools, and the backends seen behind each. A name that is no token
+is refused.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
+from fanfuse_contracts import limits
 from fanfuse_contracts.corpus import CorpusCard
 from fanfuse_contracts.enums import Kind
-from fanfuse_contracts.health import ServedPool
+from fanfuse_contracts.health import ColdLane, ServedPool
 from fanfuse_contracts.tokens import check_token
 
 
@@ -37,12 +39,34 @@ def _parse_pool(text: str) -> Pool:
     return Pool(Kind(kind), check_token(name, "pool"))
 
 
-def served_pools(pools: Iterable[Pool], cards: Iterable[CorpusCard]) -> tuple[ServedPool, ...]:
-    """Each pool with the backends that some card wires to it, sorted."""
-    known = list(cards)
-    return tuple(ServedPool(kind=pool.kind, pool=pool.name, backends=_backends(pool, known)) for pool in pools)
+LaneKey = tuple[str, str, Kind, str]
+"""Tenant, corpus, kind and backend."""
 
 
-def _backends(pool: Pool, cards: Iterable[CorpusCard]) -> tuple[str, ...]:
-    wirings = (wiring for card in cards for wiring in card.backends)
-    return tuple(sorted({wiring.backend for wiring in wirings if (wiring.kind, wiring.pool) == pool}))
+def served_pools(
+    pools: Iterable[Pool], cards: Iterable[CorpusCard], cold: Collection[LaneKey], oldest_shares: Mapping[Pool, float]
+) -> tuple[ServedPool, ...]:
+    """Each pool with the backends that some card wires to it, what is cold of it, and its oldest command's share."""
+    wired = _by_pool(cards)
+    return tuple(_served(pool, wired.get(pool, ()), cold, oldest_shares[pool]) for pool in pools)
+
+
+def _by_pool(cards: Iterable[CorpusCard]) -> dict[Pool, list[LaneKey]]:
+    wired: dict[Pool, list[LaneKey]] = {}
+    for card in cards:
+        for wiring in card.backends:
+            lane = (card.tenant, card.corpus, wiring.kind, wiring.backend)
+            wired.setdefault(Pool(wiring.kind, wiring.pool), []).append(lane)
+    return wired
+
+
+def _served(pool: Pool, lanes: Iterable[LaneKey], cold: Collection[LaneKey], oldest_share: float) -> ServedPool:
+    known = list(lanes)
+    unopened = sorted(lane for lane in known if lane in cold)[: limits.MAX_COLD_TOLD] if cold else ()
+    return ServedPool(
+        kind=pool.kind,
+        pool=pool.name,
+        backends=tuple(sorted({backend for *_, backend in known})),
+        cold=tuple(ColdLane(tenant=tenant, corpus=corpus, backend=name) for tenant, corpus, _, name in unopened),
+        oldest_share=oldest_share,
+    )

@@ -13,7 +13,12 @@ from fanfuse_corpus_router.ports import Backends, Pools
 def snapshot(cards: Iterable[CorpusCard], backends: Backends, pools: Pools) -> BackendFacts:
     """What is known now of every backend that these cards are wired with."""
     wired = {(wiring.kind, wiring.pool) for card in cards for wiring in card.backends}
+    looks = {(kind, pool): pools.look(kind, pool) for kind, pool in wired}
     return BackendFacts(
         unhealthy=backends.unhealthy,
-        absent=frozenset((kind, pool) for kind, pool in wired if pools.absent(kind, pool)),
+        absent=frozenset(pool for pool, look in looks.items() if look.absent),
+        cold=frozenset(
+            (lane.tenant, lane.corpus, kind, lane.backend) for (kind, _), look in looks.items() for lane in look.cold
+        ),
+        pressed=frozenset(pool for pool, look in looks.items() if look.under_pressure),
     )

@@ -4,7 +4,7 @@ In: a selected corpus, the classified query, what is known of backends. Out: its
 or skipped with its reason. No lane is ever ready that cannot enforce the whole filter.
 """
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from fanfuse_contracts.filters import Leaf, leaves
 from fanfuse_contracts.plan import SkippedLane
 from fanfuse_contracts.quorum import DEFAULT, Quorum, Requirement
 from fanfuse_corpus_router.domain.bias import biased_weight
-from fanfuse_corpus_router.domain.facts import BackendFacts
+from fanfuse_corpus_router.domain.facts import BackendFacts, Fault
 from fanfuse_corpus_router.domain.filtering import filter_problem
 from fanfuse_corpus_router.domain.inputs import LaneInput, NoInput, QueryInputs
 from fanfuse_corpus_router.domain.selected import SelectedCorpus
@@ -43,6 +43,9 @@ class ReadyLane(NamedTuple):
     def key(self) -> LaneKey:
         """No two lanes of a query have the same."""
         return self.corpus, self.wiring.kind, self.wiring.backend
+
+
+_Row = ReadyLane | SkippedLane
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +108,23 @@ class LaneWiring:
 
     def wire(self, selected: SelectedCorpus, stands_in_for: str | None = None) -> WiredCorpus:
         """Every wired lane of the corpus, in an order that does not depend on how its card was written."""
-        rows = [self._wire(selected, wiring) for wiring in sorted(selected.card.backends, key=_order)]
+        rows = self._shed(selected, [self._wire(selected, one) for one in sorted(selected.card.backends, key=_order)])
         ready = tuple(row for row in rows if isinstance(row, ReadyLane))
         skipped = tuple(row for row in rows if isinstance(row, SkippedLane)) if len(ready) < len(rows) else ()
         return WiredCorpus(selected, ready, skipped, stands_in_for)
+
+    def _shed(self, selected: SelectedCorpus, rows: Sequence[_Row]) -> Sequence[_Row]:
+        """Without the lanes that may be missing and whose pool is under pressure, unless the corpus would have none."""
+        if not self._backends.pressed:
+            return rows
+        kept = [self._unless_pressed(selected.card, row) for row in rows]
+        return kept if any(isinstance(row, ReadyLane) for row in kept) else rows
+
+    def _unless_pressed(self, card: CorpusCard, row: _Row) -> _Row:
+        if isinstance(row, SkippedLane) or row.requirement is not Requirement.MAY:
+            return row
+        fault = self._backends.pressure(row.wiring)
+        return row if fault is None else _unhealthy(card, row.wiring, row.requirement, fault)
 
     def _wire(self, selected: SelectedCorpus, wiring: Wiring) -> ReadyLane | SkippedLane:
         """Health is asked last: a lane that could not run anyway is not a fault of its backend."""
@@ -122,10 +138,9 @@ class LaneWiring:
         found = self._inputs.of(wiring.kind, card.embedder)
         if isinstance(found, NoInput):
             return _skip(card, wiring, requirement, LaneOutcome.SKIPPED_NO_INPUT, found.reason)
-        fault = self._backends.fault(wiring)
+        fault = self._backends.fault(card, wiring)
         if fault is not None:
-            reason = _FAULTS[fault].format(wiring=wiring)
-            return _skip(card, wiring, requirement, LaneOutcome.SKIPPED_UNHEALTHY, reason, fault)
+            return _unhealthy(card, wiring, requirement, fault)
         return ReadyLane(card.corpus, card.embedder, wiring, weight, selected.weight, found, requirement)
 
 
@@ -133,10 +148,8 @@ def _order(lane: Wiring | SkippedLane) -> tuple[int, str]:
     return _KIND_ORDER[lane.kind], lane.backend
 
 
-_FAULTS = {
-    FallbackReason.DEGRADED: "the backend is degraded",
-    FallbackReason.NO_WORKER: "no worker serves pool {wiring.pool}",
-}
+def _unhealthy(card: CorpusCard, wiring: Wiring, requirement: Requirement, fault: Fault) -> SkippedLane:
+    return _skip(card, wiring, requirement, LaneOutcome.SKIPPED_UNHEALTHY, fault.reason, fault.fallback)
 
 
 def _skip(
