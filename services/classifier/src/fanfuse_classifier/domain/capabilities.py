@@ -57,8 +57,8 @@ class CapabilityMatcher:
     def _places(self, terms: Terms, cards: Sequence[CorpusCard]) -> Mapping[str, set[_Place]]:
         filed = self._terms.of(cards)
         places: dict[str, set[_Place]] = {}
-        for anchor in terms.anchors if filed else ():
-            for corpus, entry in filed.get(anchor, {}).items():
+        for anchor in terms.anchors & filed.keys() if filed else ():
+            for corpus, entry in filed[anchor].items():
                 for place in spoken_for(entry, terms):
                     places.setdefault(corpus, set()).add(place)
         return places

@@ -45,7 +45,7 @@ _FORMS: Final = (
     # moments
     rf"{_YEAR}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d{{1,9}})?(?:Z|[+-]\d\d:?\d\d)?",
 )
-_FORM: Final = re.compile("|".join(rf"(?<!\w)(?:{form})" for form in _FORMS))
+_FORM: Final = re.compile(rf"(?<!\w)(?:{'|'.join(_FORMS)})")
 _MAY_HOLD_FORM: Final = re.compile(r"\d|://|www\.|\\")
 _HAN_FORM: Final = re.compile(
     rf"第[0-9零〇一二三四五六七八九十百千]{{1,8}}[条條款](?:第[0-9零一二三四五六七八九十百]{{1,8}}[款项項])?"
@@ -53,7 +53,10 @@ _HAN_FORM: Final = re.compile(
     rf"|[(〔]{_YEAR}[)〕][{HAN}]\d{{0,4}}[{HAN}]{{1,4}}\d{{1,6}}号"
 )
 _RUN: Final = re.compile(r"[\w#@/~.:+-]+")
-_WORTH_READING: Final = re.compile(r"[\d_./@:#~]|[a-z][A-Z]")
+_SIGNS: Final = r"\d_./@:#~"
+_WORTH_READING: Final = re.compile(rf"[{_SIGNS}]|[a-z][A-Z]")
+_MAY_HOLD_ANY: Final = re.compile(rf"[{_SIGNS}\\]|[a-z][A-Z]")
+"""Stands in every ASCII text with an identifier."""
 _PART: Final = re.compile(r"[^/:@~+]+")
 
 _EMAIL: Final = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
@@ -89,6 +92,8 @@ class Identifier(NamedTuple):
 def find_identifiers(text: str) -> tuple[Identifier, ...]:
     """Every identifier, in order of place; none overlaps another."""
     ascii_only = text.isascii()
+    if ascii_only and not _MAY_HOLD_ANY.search(text):
+        return ()
     masked = text if ascii_only else _ATTACHED.sub(_MASK, text)
     whole = list(_forms(masked))
     if not ascii_only:

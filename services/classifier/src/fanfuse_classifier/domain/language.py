@@ -12,6 +12,7 @@ from functools import cache
 from itertools import islice
 from typing import Final
 
+import numpy as np
 from py3langid.langid import MODEL_FILE, LanguageIdentifier  # type: ignore[import-untyped]
 
 from fanfuse_classifier.domain.lexicon import languages_of_word, word_set
@@ -62,6 +63,8 @@ def _identifier(script: str) -> LanguageIdentifier:
     if script:
         narrowed = copy(_identifier(""))
         narrowed.set_languages(_CANDIDATES[script])
+        # A text looks up some sixty rows of a hundred thousand: each must lie in one place, not one column apart.
+        narrowed.nb_ptc = np.ascontiguousarray(narrowed.nb_ptc)
         return narrowed
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
 
@@ -135,13 +138,14 @@ def _is_clearly_english(votes: Mapping[str, int]) -> bool:
 
 def _guess(text: str, script: str, votes: Mapping[str, int]) -> str | None:
     folded = text.casefold()
-    language, confidence = _identifier(script).classify(folded)
+    ranked = _identifier(script).rank(folded)
+    language, confidence = ranked[0]
     most = max(votes.values())
     if language == "en" or (most and votes[_LONG_ENGLISH] == most > votes.get(language, 0)):
         return "en"
     if confidence >= _MIN_CONFIDENCE:
-        return str(language)
-    return _by_words(_identifier(script).rank(folded), votes, most) if most else None
+        return language
+    return _by_words(ranked, votes, most) if most else None
 
 
 def _by_words(ranked: Sequence[tuple[str, float]], votes: Mapping[str, int], most: int) -> str | None:

@@ -45,5 +45,5 @@ class TermIndex(Generic[T]):
         """What the text's terms speak for, in no order, once for each term that is found."""
         if not self._filed:
             return
-        for anchor in terms.anchors:
-            yield from spoken_for(self._filed.get(anchor, ()), terms)
+        for anchor in terms.anchors & self._filed.keys():
+            yield from spoken_for(self._filed[anchor], terms)

@@ -28,14 +28,21 @@ def check_terms(what: str, terms: Iterable[str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    number: int
-    rule: StaticRule
+    corpora: tuple[str, ...]
+    tenant: str | None
+    fired: FiredRule
+    """What is told where it fires."""
+    terms: tuple[str, ...]
     expression: Expression | None
 
-    def fires(self, terms: Terms, found: Collection[int]) -> bool:
-        if not self.rule.match_any and self.expression is None:
-            return True
-        return self.number in found or (self.expression is not None and self.expression.matches(terms.text))
+    @property
+    def waits_for_terms(self) -> bool:
+        """True if nothing but one of its terms can make it fire."""
+        return bool(self.terms) and self.expression is None
+
+    def fires_without(self, terms: Terms) -> bool:
+        """True if it fires for a text that has none of its terms."""
+        return not self.terms if self.expression is None else self.expression.matches(terms.text)
 
 
 class StaticRules:
@@ -43,29 +50,37 @@ class StaticRules:
 
     def __init__(self, rules: Iterable[StaticRule] = ()) -> None:
         """Raises `InvalidRuleError`."""
-        self._rules = tuple(_compile(number, rule) for number, rule in enumerate(rules))
-        self._index = TermIndex((term, one.number) for one in self._rules for term in one.rule.match_any)
+        self._rules = tuple(map(_compile, rules))
+        self._index = TermIndex((term, number) for number, rule in enumerate(self._rules) for term in rule.terms)
+        self._always_asked = frozenset(n for n, rule in enumerate(self._rules) if not rule.waits_for_terms)
 
     def fire(self, tenant: str, terms: Terms, corpora: Collection[str]) -> Mapping[str, Sequence[FiredRule]]:
         """The rules that fire for a text, per corpus that exists; in the order of configuration."""
         found = frozenset(self._index.find(terms))
         fired: dict[str, list[FiredRule]] = {}
-        for compiled in self._rules:
-            rule = compiled.rule
-            named = [corpus for corpus in dict.fromkeys(rule.corpora) if corpus in corpora]
-            if not named or rule.tenant not in {None, tenant} or not compiled.fires(terms, found):
-                continue
-            amount = rule.boost if rule.effect is Effect.BOOST else 0.0
-            for corpus in named:
-                fired.setdefault(corpus, []).append(FiredRule(rule=rule.name, effect=rule.effect, amount=amount))
+        for number in sorted(found | self._always_asked):
+            rule = self._rules[number]
+            named = [corpus for corpus in rule.corpora if corpus in corpora]
+            if named and rule.tenant in {None, tenant} and (number in found or rule.fires_without(terms)):
+                for corpus in named:
+                    fired.setdefault(corpus, []).append(rule.fired)
         return fired
 
 
-def _compile(number: int, rule: StaticRule) -> _Rule:
+def _compile(rule: StaticRule) -> _Rule:
     check_terms(f"routing rule {rule.name!r}: match_any", rule.match_any)
-    if rule.match_regex is None:
-        return _Rule(number, rule, None)
+    amount = rule.boost if rule.effect is Effect.BOOST else 0.0
+    return _Rule(
+        corpora=tuple(dict.fromkeys(rule.corpora)),
+        tenant=rule.tenant,
+        fired=FiredRule(rule=rule.name, effect=rule.effect, amount=amount),
+        terms=rule.match_any,
+        expression=_expression(rule),
+    )
+
+
+def _expression(rule: StaticRule) -> Expression | None:
     try:
-        return _Rule(number, rule, Expression(rule.match_regex))
+        return Expression(rule.match_regex) if rule.match_regex is not None else None
     except InvalidExpressionError as error:
         raise InvalidRuleError(f"routing rule {rule.name!r}: match_regex {error}") from error

@@ -22,8 +22,8 @@ class TermWeights:
         """Corpus id to score, for every corpus with a term in the text or the expansion terms."""
         weights = self._index.of(cards)
         hits: dict[str, list[float]] = {}
-        for term in weighable_terms(text, *expansion_terms) if weights else ():
-            for corpus, weight in weights.get(term, {}).items():
+        for term in weighable_terms(text, *expansion_terms) & weights.keys() if weights else ():
+            for corpus, weight in weights[term].items():
                 hits.setdefault(corpus, []).append(weight)
         return {corpus: math.fsum(found) for corpus, found in hits.items()}
 

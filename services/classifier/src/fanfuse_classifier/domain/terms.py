@@ -93,9 +93,10 @@ def weighable_terms(*texts: str) -> frozenset[str]:
     found: set[str] = set()
     for text in texts:
         words = read_words(normalise(text))
-        for place, word in enumerate(words):
-            for count in range(1, MAX_WORDS + 1):
-                found.add(_joined(words[place : place + count]))
+        folded = [word.folded for word in words]
+        for count in range(1, MAX_WORDS + 1):
+            found.update(map(" ".join, zip(*(folded[start:] for start in range(count)), strict=False)))
+        for word in words:
             if not word.spaced:
                 found.update(_pieces(word.folded))
     return frozenset(found)
@@ -110,4 +111,4 @@ def _pieces(run: str) -> set[str]:
 
 
 def _joined(words: tuple[Word, ...]) -> str:
-    return " ".join(word.folded for word in words)
+    return " ".join([word.folded for word in words])
