@@ -7,7 +7,8 @@ cards are ignored: an invisible corpus never changes a probability.
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
+from itertools import repeat
+from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
 from fanfuse_contracts import limits
@@ -43,8 +44,9 @@ Shut = Callable[[CorpusScore], bool]
 """True if a corpus may not be searched, by what the classifier says of it."""
 
 
-_Judged = tuple[float, str, CorpusCard, CorpusScore | None]
+_Judged = tuple[float, str, CorpusCard, CorpusScore]
 _ORDER = itemgetter(0, 1)
+_ID = attrgetter("card.corpus")
 
 
 def nothing_is_shut(_: CorpusScore) -> bool:
@@ -71,31 +73,41 @@ def rank_candidates(
 ) -> Ranking:
     """Order by score, then corpus id; probabilities are a softmax over those that may be searched."""
     rows = {row.corpus: row for row in scores}
+    silent: list[CorpusCard] = []
     allowed: list[_Judged] = []
     closed: list[_Judged] = []
     for card in cards:
-        corpus = card.corpus
-        row = rows.get(corpus)
+        row = rows.get(card.corpus)
         if row is None:
-            allowed.append((-0.0, corpus, card, None))
+            silent.append(card)
         else:
-            (closed if shut(row) else allowed).append((-row.score, corpus, card, row))
+            (closed if shut(row) else allowed).append((-row.score, card.corpus, card, row))
     allowed.sort(key=_ORDER)
     closed.sort(key=_ORDER)
-    chances = softmax([-one[0] for one in allowed], temperature)
+    chances = softmax([*[-one[0] for one in allowed], *repeat(0.0, len(silent))], temperature)
+    spoken_of = [_candidate(one, chance, capability) for one, chance in zip(allowed, chances, strict=False)]
     return Ranking(
-        tuple([_candidate(one, chance, capability) for one, chance in zip(allowed, chances, strict=True)]),
+        tuple(_merged(spoken_of, _silent(silent, chances[-1], capability))) if silent else tuple(spoken_of),
         tuple([_candidate(one, 0.0, capability) for one in closed]),
     )
 
 
+def _silent(cards: Sequence[CorpusCard], probability: float, capability: str | None) -> list[Candidate]:
+    """Corpora of which the classifier says nothing: most of a large tenant's."""
+    if capability is None:
+        return [Candidate(card, 0.0, probability) for card in cards]
+    return [Candidate(card, 0.0, probability, asked_of(card, None, capability)) for card in cards]
+
+
+def _merged(spoken_of: Sequence[Candidate], silent: Sequence[Candidate]) -> list[Candidate]:
+    """Both by score, then id: silent ones stand at 0. `spoken_of` is in this order already."""
+    level = sorted([*(one for one in spoken_of if one.score == 0.0), *silent], key=_ID)
+    return [*(one for one in spoken_of if one.score > 0.0), *level, *(one for one in spoken_of if one.score < 0.0)]
+
+
 def _candidate(judged: _Judged, probability: float, capability: str | None) -> Candidate:
     negative, _, card, row = judged
-    if row is None and capability is None:
-        return Candidate(card, 0.0, probability)
     asked = asked_of(card, row, capability)
-    if row is None:
-        return Candidate(card, 0.0, probability, asked)
     score = -negative + 0.0  # never -0.0
     topics = tuple(sorted(row.cannot_confirm))
     return Candidate(card, score, probability, asked, _fired(row, Effect.BOOST), _fired(row, Effect.EXCLUDE), topics)

@@ -59,11 +59,15 @@ class Bar:
     threshold: float
     """Its probability must reach this."""
 
-    def passes(self, candidate: Candidate) -> bool:
-        """True if nothing speaks against a candidate; nothing does where a capability of it is asked for."""
-        return bool(candidate.asked) or not (
-            (self.positive and candidate.score <= 0.0) or candidate.probability < self.threshold
-        )
+    def part(self, candidates: Sequence[Candidate]) -> tuple[list[Candidate], list[Candidate]]:
+        """Those that nothing speaks against, and the rest; nothing does where a capability is asked for."""
+        above, threshold = (0.0 if self.positive else -math.inf), self.threshold
+        passed: list[Candidate] = []
+        failed: list[Candidate] = []
+        for one in candidates:
+            passes = one.asked or (one.score > above and one.probability >= threshold)
+            (passed if passes else failed).append(one)
+        return passed, failed
 
     def objection(self, candidate: Candidate) -> str:
         """What speaks against a candidate that does not pass."""
@@ -78,10 +82,7 @@ def cut_off(strategy: Strategy, allowed: Sequence[Candidate], routing: RoutingCo
     # Where rules only excluded, nothing speaks for one of the others: all of them are candidates.
     positive = judged and (strategy is Strategy.LEARNED or any(candidate.boosts for candidate in allowed))
     bar = Bar(routing, positive, routing.score_threshold if judged else 0.0)
-    passed: list[Candidate] = []
-    failed: list[Candidate] = []
-    for candidate in allowed:
-        (passed if bar.passes(candidate) else failed).append(candidate)
+    passed, failed = bar.part(allowed)
     order = (*passed, *failed)
     wanted = min(max(len(passed), routing.min_corpora), len(order), _ceiling(routing))
     return Cutoff(order, len(passed), affordable(order[:wanted], routing.max_cost), bar)
