@@ -4,13 +4,15 @@ are scaled, `doc_scales` (n). Out: the vector of a document by its id. Reads no 
 
 import zipfile
 from pathlib import Path
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING
 
 from fanfuse_contracts.limits import MAX_VECTOR_DIMENSIONS
 from fanfuse_indexing import limits
 from fanfuse_indexing.documents import Vector
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 
 class VectorsError(ValueError):
@@ -20,7 +22,9 @@ class VectorsError(ValueError):
 class PrecomputedVectors:
     """Vectors by document id; `unused` counts those that nobody asked for yet."""
 
-    def __init__(self, ids: list[str], rows: npt.NDArray[np.generic], scales: npt.NDArray[np.float64] | None) -> None:
+    def __init__(
+        self, ids: list[str], rows: "npt.NDArray[np.generic]", scales: "npt.NDArray[np.float64] | None"
+    ) -> None:
         self._place = {document_id: place for place, document_id in enumerate(ids)}
         self._rows = rows
         self._scales = scales
@@ -37,19 +41,21 @@ class PrecomputedVectors:
         if place is None:
             return None
         self._asked.add(place)
-        row = self._rows[place].astype(np.float64)
+        row = self._rows[place].astype("float64")
         return tuple((row if self._scales is None else row * self._scales[place]).tolist())
 
 
 def read_vectors(path: Path) -> PrecomputedVectors:
     """Read a file of vectors; raises `VectorsError` when it is missing, damaged or does not fit together."""
+    import numpy as np
+
     try:
         if path.stat().st_size > limits.MAX_VECTORS_FILE_BYTES:
             raise VectorsError(f"{path}: larger than {limits.MAX_VECTORS_FILE_BYTES} bytes")
         with np.load(path, allow_pickle=False) as stored:
             ids = [str(value) for value in stored["doc_ids"]]
             rows = stored["doc_vectors"]
-            scales = stored["doc_scales"].astype(np.float64) if "doc_scales" in stored.files else None
+            scales = stored["doc_scales"].astype("float64") if "doc_scales" in stored.files else None
     except (OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
         raise VectorsError(f"{path}: {error}") from error
     except ValueError as error:
@@ -58,7 +64,9 @@ def read_vectors(path: Path) -> PrecomputedVectors:
     return PrecomputedVectors(ids, rows, scales)
 
 
-def _check(path: Path, ids: list[str], rows: npt.NDArray[np.generic], scales: npt.NDArray[np.float64] | None) -> None:
+def _check(
+    path: Path, ids: list[str], rows: "npt.NDArray[np.generic]", scales: "npt.NDArray[np.float64] | None"
+) -> None:
     if rows.ndim != 2 or len(rows) != len(ids) or not 1 <= rows.shape[1] <= MAX_VECTOR_DIMENSIONS:
         raise VectorsError(f"{path}: doc_vectors of shape {rows.shape} do not fit {len(ids)} doc_ids")
     if rows.dtype.kind not in "if":

@@ -13,7 +13,6 @@ from typing import Final
 
 from opentelemetry import trace
 from opentelemetry.context import Context
-from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
@@ -67,6 +66,8 @@ def build_tracer_provider(service: str, sample: float, processor: SpanProcessor 
     if processor is None:
         if not any(os.environ.get(name) for name in _ENDPOINTS) or _is_off():
             return trace.NoOpTracerProvider()
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+
         processor = BatchSpanProcessor(OTLPSpanExporter())
     attributes = {"service.namespace": "fanfuse"}
     if not os.environ.get(_SERVICE_NAME):

@@ -23,7 +23,6 @@ from fanfuse_cli.options import (
     principal,
     running_bus,
 )
-from fanfuse_client import Client
 from fanfuse_contracts import limits
 from fanfuse_contracts.answer import Answer
 from fanfuse_contracts.plan import DecideReply
@@ -82,6 +81,7 @@ def ask(
         "budget_ms": budget_ms,
     }
     who = _principal(principal_id, role, principal_token)
+    from fanfuse_client import Client
 
     async def run(url: str) -> Answer:
         async with Client(url, tenant, principal=who) as client:
@@ -116,6 +116,7 @@ def decide(
     """Show what would be done with a query, without doing it."""
     fields = _fields(corpus, filter_json, seed, no_graph, capability, like)
     who = _principal(principal_id, role, principal_token)
+    from fanfuse_client import Client
 
     async def run(url: str) -> DecideReply:
         async with Client(url, tenant, principal=who) as client:

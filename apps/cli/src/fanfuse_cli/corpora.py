@@ -1,7 +1,7 @@
 """`fanfuse index`, `delete` and `corpus list`: what is searched."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
@@ -25,7 +25,9 @@ from fanfuse_cli.options import (
 from fanfuse_cli.progress import index_progress
 from fanfuse_contracts.config import FanfuseConfig, Store
 from fanfuse_contracts.corpus import CorpusCard
-from fanfuse_indexing import LoadReport
+
+if TYPE_CHECKING:
+    from fanfuse_indexing import LoadReport
 
 _SHOWN = 20
 
@@ -86,7 +88,7 @@ def index(
         stop(f"{_left_out(report)}what is listed above is not in the index, the rest is", FAILED)
 
 
-def _tell(report: LoadReport) -> None:
+def _tell(report: "LoadReport") -> None:
     """The first remarks, faults before notices, and how many more there are."""
     for note in (*report.faults[:_SHOWN], *report.notices)[:_SHOWN]:
         remark(f"  {note}")
@@ -95,7 +97,7 @@ def _tell(report: LoadReport) -> None:
         remark(f"  and {more} more remarks")
 
 
-def _left_out(report: LoadReport) -> str:
+def _left_out(report: "LoadReport") -> str:
     """How much could not be read, and why; nothing if all could be."""
     reasons = ", ".join(f"{count} {code}" for code, count in sorted(report.fault_counts.items()))
     return f"{report.left_out} left out ({reasons}): " if report.left_out else ""

@@ -30,8 +30,6 @@ from fanfuse_cli.options import (
     stated_url,
 )
 from fanfuse_cli.routing import OfTenant, Pins, Text
-from fanfuse_client import Client
-from fanfuse_client.queries import build_query
 from fanfuse_contracts.plan import CorpusRoutingDecision, DecideReply
 
 Prune = Annotated[bool, typer.Option("--prune", help="Delete corpora of these tenants that the file does not name.")]
@@ -57,6 +55,9 @@ def route_corpora(
     if filter_json is not None:
         fields["filter"] = parsed_filter(filter_json)
     who = principal(principal_id, role)
+    from fanfuse_client import Client
+    from fanfuse_client.queries import build_query
+
     if file is not None:
         reply = decide_offline(file, tenant, build_query(text, who, fields), overrides=overrides or ())
     elif overrides:

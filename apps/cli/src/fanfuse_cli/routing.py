@@ -9,7 +9,6 @@ from fanfuse_cli.decisions import render_decision
 from fanfuse_cli.failures import FAILED, plainly
 from fanfuse_cli.offline import decide_offline
 from fanfuse_cli.options import AsJson, ConfigFile, Overrides, PrincipalId, Roles, principal
-from fanfuse_client.queries import build_query
 from fanfuse_contracts.enums import Kind
 from fanfuse_contracts.plan import DecideReply, Plan
 from fanfuse_contracts.query import SubmittedQuery
@@ -36,6 +35,8 @@ def route(
 ) -> None:
     """Show which backends a text would be sent to, and why: over the corpora of a file, or over one example corpus
     that is wired with all three kinds."""
+    from fanfuse_client.queries import build_query
+
     fields: dict[str, Any] = {"graph_seeds": ()} if no_graph else {}
     if file is not None:
         if corpus:
