@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fanfuse_bench import faults, fusion, fusion_report, reports, routing, runs, soak
+from fanfuse_bench import disk, faults, fusers, fusion, fusion_report, reports, routing, runs, soak
 from fanfuse_bench.corpora import TENANT, Questions, real_questions, simulated_questions
 from fanfuse_bench.recording import record
 
@@ -91,7 +91,9 @@ def _add_common(parser: argparse.ArgumentParser, queries: int) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
-    parts = parser.add_subparsers(dest="part", metavar="flow | floor | rate | routing | fusion | faults | soak")
+    parts = parser.add_subparsers(
+        dest="part", metavar="flow | floor | rate | routing | fusion | faults | fusers | soak"
+    )
     flows = parts.add_parser("flow", help="latency, CPU per query and its shares, of the whole flow in one process")
     _add_common(flows, 2_000)
     flows.add_argument("--engines", choices=("simulated", "embedded", "both"), default="both")
@@ -108,6 +110,8 @@ def _parser() -> argparse.ArgumentParser:
     fusions = parts.add_parser("fusion", help="every fusion policy on judged queries (needs the evaluation data)")
     fusions.add_argument("--rounds", type=int, default=500, help="how many fusions are timed per line (500)")
     faults.add_options(parts.add_parser("faults", help="a ledger of every query while processes are killed"))
+    disk.add_options(parts.add_parser("disk", help="a ledger of every query while the queue, then the disk is full"))
+    fusers.add_options(parts.add_parser("fusers", help="the same queries with one, two and four fusers"))
     soak.add_options(parts.add_parser("soak", help="memory, tasks, subscriptions and consumers over half an hour"))
     return parser
 
@@ -125,6 +129,10 @@ async def _measure(options: argparse.Namespace) -> faults.Report:
     match options.part:
         case "faults":
             return await faults.measure(options)
+        case "disk":
+            return await disk.measure(options)
+        case "fusers":
+            return await fusers.measure(options)
         case "soak":
             return await soak.measure(options)
         case _:

@@ -7,7 +7,7 @@ import argparse
 import secrets
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -21,6 +21,7 @@ from fanfuse_contracts import limits, streams, subjects
 from fanfuse_contracts.query import SubmittedQuery
 from fanfuse_testing.faults import run
 from fanfuse_testing.faults.asking import Asking
+from fanfuse_testing.faults.disk import small_disk
 from fanfuse_testing.faults.fleet import Fleet, Size, fleet
 from fanfuse_testing.faults.ledger import End
 from fanfuse_testing.faults.replies import ReplyFaults
@@ -74,10 +75,14 @@ async def measure(options: argparse.Namespace) -> Report:
 
 
 @asynccontextmanager
-async def prepared(engines: str, size: Size, replies: str = "") -> AsyncIterator[tuple[Fleet, Questions]]:
-    """Every role ready, on simulated or embedded engines."""
+async def prepared(
+    engines: str, size: Size, replies: str = "", disk_mb: int | None = None
+) -> AsyncIterator[tuple[Fleet, Questions]]:
+    """Every role ready, on simulated or embedded engines. `disk_mb`: the broker has a disk of its own, of that size."""
     with tempfile.TemporaryDirectory(prefix="fanfuse-faults-") as name:
-        async with fleet(Path(name)) as running:
+        async with AsyncExitStack() as stack:
+            disk = await stack.enter_async_context(small_disk(Path(name) / "disk", disk_mb)) if disk_mb else None
+            running = await stack.enter_async_context(fleet(Path(name), disk))
             operator, data_dir = running.processes.operator, running.processes.data_dir
             if engines == "embedded":
                 questions = await real_questions(operator, data_dir)

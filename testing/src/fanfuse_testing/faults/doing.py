@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from fanfuse_runtime.server import NatsServer
+from fanfuse_testing.faults.disk import SmallDisk
 from fanfuse_testing.faults.schedule import Fault, FaultKind
 from fanfuse_testing.processes import Processes, ServiceProcess
 
@@ -18,9 +19,10 @@ from fanfuse_testing.processes import Processes, ServiceProcess
 class Havoc:
     """The faults of one run."""
 
-    def __init__(self, processes: Processes, server: NatsServer) -> None:
+    def __init__(self, processes: Processes, server: NatsServer, disk: SmallDisk | None = None) -> None:
         self._processes = processes
         self._server = server
+        self._disk = disk
         self._mending: set[asyncio.Task[None]] = set()
         self.done: Counter[tuple[FaultKind, str]] = Counter()
 
@@ -38,6 +40,8 @@ class Havoc:
         match fault.kind:
             case FaultKind.BROKER:
                 await self._break_broker(fault.for_s)
+            case FaultKind.DISK:
+                await self._fill_disk(fault.for_s)
             case FaultKind.KILL:
                 await self._kill(fault)
             case FaultKind.FREEZE:
@@ -69,6 +73,15 @@ class Havoc:
         self._server.kill()
         self.done[FaultKind.BROKER, "broker"] += 1
         await asyncio.sleep(for_s)
+        self._server.start()
+
+    async def _fill_disk(self, for_s: float) -> None:
+        assert self._disk is not None, "the fleet has no disk of its own"
+        self._disk.fill()
+        self.done[FaultKind.DISK, "broker"] += 1
+        await asyncio.sleep(for_s)
+        self._disk.free()
+        self._server.stop()
         self._server.start()
 
 

@@ -13,6 +13,7 @@ from fanfuse_all_in_one.operating import operator_on
 from fanfuse_contracts.enums import Stage
 from fanfuse_runtime.server import NatsServer
 from fanfuse_testing import simulated, simulated_workers
+from fanfuse_testing.faults.disk import SmallDisk
 from fanfuse_testing.faults.replies import ReplyFaults
 from fanfuse_testing.processes import Processes, free_port
 
@@ -39,6 +40,8 @@ class Fleet:
     processes: Processes
     monitoring: int
     """Port of the broker's monitoring."""
+    disk: SmallDisk | None = None
+    """Where the broker's files are, if that is a disk of their own."""
 
     async def launch(self, size: Size, replies: ReplyFaults | None = None, *, embedded: bool = False) -> None:
         """Start every role, the workers on simulated engines unless told otherwise; ready when it returns."""
@@ -72,16 +75,18 @@ def _simulated(replies: ReplyFaults | None) -> dict[str, str]:
 
 
 @asynccontextmanager
-async def fleet(folder: Path, store: Path | None = None) -> AsyncIterator[Fleet]:
-    """A broker, its files in `store` (else in `folder`), with no service on it yet."""
+async def fleet(folder: Path, disk: SmallDisk | None = None) -> AsyncIterator[Fleet]:
+    """A broker, its files on `disk` (else in `folder`), with no service on it yet."""
     monitoring = free_port()
     config = folder / "nats.conf"
-    config.write_text(f'http: "127.0.0.1:{monitoring}"\n')
-    with NatsServer(store or folder / "nats", config=config) as server:
+    # The streams of the contract may grow to more than a small disk holds: it is the disk that must refuse.
+    config.write_text(f'http: "127.0.0.1:{monitoring}"\njetstream {{ max_file_store: 100GB }}\n')
+    store = folder if disk is None else disk.path
+    with NatsServer(store / "nats", config=config) as server:
         async with operator_on(server.url) as operator:
             processes = Processes(server.url, folder / "data", operator, folder)
             try:
-                yield Fleet(server, processes, monitoring)
+                yield Fleet(server, processes, monitoring, disk)
             except BaseException:
                 for process in processes.started.values():
                     process.kill()

@@ -24,7 +24,10 @@ from fanfuse_testing.faults.schedule import Fault
 from fanfuse_testing.flow import eventually
 
 SETTLED_WITHIN_S: Final = 90.0
-"""A query that is lost for good has its typed answer by then: five deliveries, and the janitor's."""
+"""Five deliveries, and the janitor's repair of a message whose advisory was stored."""
+SWEPT_WITHIN_S: Final = 360.0
+"""Where advisories are lost too, the janitor's sweep finds the message: it runs each minute, and waits until a message
+is older than any budget."""
 _SECOND_ANSWER_WITHIN_S: Final = 1.0
 _SAY_EVERY_S: Final = 10.0
 
@@ -41,6 +44,8 @@ class Load:
     queries: Mapping[str, SubmittedQuery]
     rate: float
     budget_ms: int
+    settled_within_s: float = SETTLED_WITHIN_S
+    """How long answers are waited for after the last query and fault."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +62,7 @@ class Result:
 
 async def run(fleet: Fleet, load: Load, faults: Sequence[Fault], say: Say, plant: Plant | None = None) -> Result:
     """Ask everything while the faults happen, wait until all is quiet, and settle."""
-    havoc = Havoc(fleet.processes, fleet.server)
+    havoc = Havoc(fleet.processes, fleet.server, fleet.disk)
     began = time.monotonic()
     reader = await patient_client(fleet.server.url, "reader")
     earlier = await reading.stored_ids(reader, load.tenant)
@@ -65,7 +70,7 @@ async def run(fleet: Fleet, load: Load, faults: Sequence[Fault], say: Say, plant
         telling = asyncio.create_task(_tell(asking, len(load.queries), havoc, say))
         try:
             await asyncio.gather(asking.per_second(load.queries, load.rate), havoc.run(faults))
-            settled = await _settle(reader, asking, load.tenant)
+            settled = await _settle(reader, asking, load)
             if plant is not None:
                 await plant(reader, asking)
             await asyncio.sleep(_SECOND_ANSWER_WITHIN_S)
@@ -83,10 +88,10 @@ async def run(fleet: Fleet, load: Load, faults: Sequence[Fault], say: Say, plant
     )
 
 
-async def _settle(reader: Client, asking: Asking, tenant: str) -> bool:
+async def _settle(reader: Client, asking: Asking, load: Load) -> bool:
     """Wait until every accepted query has its answer and no work is left; False if that takes too long."""
     try:
-        await eventually(lambda: _is_settled(reader, asking, tenant), SETTLED_WITHIN_S, 0.25)
+        await eventually(lambda: _is_settled(reader, asking, load.tenant), load.settled_within_s, 0.25)
     except TimeoutError:
         return False
     return True

@@ -19,6 +19,9 @@ class FaultKind(StrEnum):
     """SIGSTOP, and SIGCONT after `for_s`."""
     BROKER = "broker"
     """kill -9 of the broker, and started again on the same storage after `for_s`."""
+    DISK = "disk"
+    """The broker's disk is full for `for_s`; then there is room again and the broker is started anew, for a write that
+    failed keeps its stream from storing."""
 
 
 @dataclass(frozen=True, slots=True)
