@@ -11,8 +11,10 @@ from typing import Any
 
 import promql_parser
 import pytest
+import typer
 import yaml
 
+from fanfuse_cli.main import app
 from fanfuse_contracts.metrics import METRICS, MetricKind
 from fanfuse_runtime.metrics import Metrics
 from tests.deploy.shipped import ALERT_TESTS, ROOT, RULES, RUNBOOKS, dashboards, filled, panel_queries, rules
@@ -194,3 +196,15 @@ def node_modules() -> Path:
             pytest.skip(f"no typed check of the dashboards here: npm could not install: {done.stderr[-300:]}")
         (folder / "complete").touch()
     return folder / "node_modules"
+
+
+def test_every_command_in_a_runbook_exists() -> None:
+    """Whoever follows one at night must not find that an option is called otherwise."""
+    for path in RUNBOOKS.glob("*.md"):
+        for words in map(str.split, re.findall(r"`fanfuse ([^`]+)`", path.read_text(encoding="utf-8"))):
+            command: Any = typer.main.get_command(app)
+            while words and words[0] in getattr(command, "commands", {}):
+                command = command.commands[words.pop(0)]
+            assert not hasattr(command, "commands"), f"{path.name}: {words}"
+            known = {option for parameter in command.params for option in parameter.opts}
+            assert {word for word in words if word.startswith("--")} <= known, f"{path.name}: {words}"
