@@ -8,6 +8,7 @@ import pytest
 
 from fanfuse_backend_workers.domain.pools import Pool
 from fanfuse_backend_workers.warming import TEXT
+from fanfuse_contracts import subjects
 from fanfuse_contracts.corpus import EmbedderSpec
 from fanfuse_contracts.enums import FailureKind, Kind, LaneOutcome
 
@@ -72,3 +73,16 @@ async def test_an_embedder_that_is_not_the_cards_is_a_fault_of_configuration(vec
         "none": FailureKind.CONFIG,
         "given": FailureKind.BAD_REQUEST,
     }
+
+
+async def test_a_query_cancelled_while_it_is_embedded_never_reaches_the_engine(vector_worker, caller, world) -> None:
+    """The fuser calls off what it did not wait for: the command is answered, acknowledged and nobody's fault."""
+    world.forget()
+    world.embedder_sleeps_s = 1.0
+    await caller.send(caller.command("unwanted", **VECTOR))
+    await caller.until(lambda: world.embedded["hello"], "its text is being embedded")
+    await caller.nc.publish(subjects.query_cancelled("acme", "unwanted"), b"")
+    reply = await caller.reply("unwanted")
+    assert reply.failure is not None
+    assert (reply.failure.kind, world.searches) == (FailureKind.EXPIRED, [])
+    assert await caller.outcomes() == []

@@ -19,6 +19,7 @@ from fanfuse_contracts.plan import (
     Unconfirmed,
 )
 from fanfuse_contracts.query import AcceptedQuery
+from fanfuse_contracts.quorum import Requirement
 from fanfuse_contracts.retrieval import ChunksReply, ChunkText, Failure, LaneHit, LaneReply
 from fanfuse_contracts.weights import Weights
 from fanfuse_fuser.domain.join import LaneResult
@@ -27,7 +28,14 @@ from fanfuse_fuser.ports import RawReply
 TENANT, QUERY = "acme", "q1"
 
 
-def lane(kind: str, corpus: str = "docs", weight: float = 1.0, name: str | None = None, backend: str = "main") -> Lane:
+def lane(
+    kind: str,
+    corpus: str = "docs",
+    weight: float = 1.0,
+    name: str | None = None,
+    backend: str = "main",
+    requirement: str = "should",
+) -> Lane:
     return Lane(
         name=name or f"{corpus}-{kind}",
         corpus=corpus,
@@ -37,6 +45,7 @@ def lane(kind: str, corpus: str = "docs", weight: float = 1.0, name: str | None 
         weight=weight,
         window=100,
         filter_digest=digest(TENANT, corpus, None),
+        requirement=Requirement(requirement),
     )
 
 
@@ -246,6 +255,14 @@ class MemoryQuality:
 
     def count(self, answer: Answer) -> None:
         self.counted.append(answer)
+
+
+class MemoryCancellations:
+    def __init__(self) -> None:
+        self.published: list[tuple[str, str]] = []
+
+    async def publish(self, tenant: str, query_id: str) -> None:
+        self.published.append((tenant, query_id))
 
 
 class MemoryOutcomes:

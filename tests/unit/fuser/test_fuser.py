@@ -15,6 +15,7 @@ from tests.unit.fuser.fuser_builders import (
     TENANT,
     LoopClock,
     MemoryAnswers,
+    MemoryCancellations,
     MemoryOutcomes,
     MemoryPools,
     MemoryQuality,
@@ -38,7 +39,10 @@ class Process:
         self.answers, self.outcomes, self.metrics = MemoryAnswers(max_bytes), MemoryOutcomes(), Metrics()
         self.routes, self.quality = MemoryRoutes(), MemoryQuality()
         world = World(self.replies, MemoryTexts(), self.pools, LoopClock())
-        self.fuser = Fuser(world, self.answers, self.outcomes, self.routes, self.quality, self.metrics)
+        self.cancellations = MemoryCancellations()
+        self.fuser = Fuser(
+            world, self.answers, self.outcomes, self.cancellations, self.routes, self.quality, self.metrics
+        )
 
     def counted(self, name, **labels):
         return counted(self.metrics.registry, name, **labels)
@@ -112,6 +116,27 @@ async def test_a_cancelled_query_has_one_answer(before):
     assert answer.rejection is not None
     assert (answer.status, answer.rejection.code) == (Status.EXPIRED, RejectionCode.CANCELLED)
     assert answer.elapsed_ms < 500.0
+
+
+async def test_work_for_lanes_that_were_not_waited_for_is_called_off_once_the_answer_is_stored():
+    process, may = Process([reply(KEYWORD, hits("a"))]), lane("vector", requirement="may")
+    publish = process.answers.publish
+
+    async def before_anything_is_called_off(answer):
+        assert process.cancellations.published == []
+        return await publish(answer)
+
+    process.answers.publish = before_anything_is_called_off  # type: ignore[method-assign]
+    await process.fuser.answer(planned([may, KEYWORD]))
+    assert process.cancellations.published == [(TENANT, QUERY)]
+    assert process.outcomes.reported == {}, "nobody is to blame"
+    assert process.counted("fanfuse_join_lanes_total", outcome="not_waited") == 1
+
+
+async def test_where_every_lane_replied_nothing_is_called_off():
+    process = Process([reply(KEYWORD, hits("a")), reply(VECTOR, hits("a"))])
+    await process.fuser.answer(PLAN)
+    assert process.cancellations.published == []
 
 
 async def test_another_tenant_s_cancellation_changes_nothing():

@@ -79,7 +79,7 @@ class Worker:
         self._cancelled = Cancelled()
 
     def cancel(self, tenant: str, query_id: str) -> None:
-        """The caller of this query no longer waits: commands of it that come from now on are skipped."""
+        """Nobody waits for this query any more: commands of it that have not reached their engine are skipped."""
         self._cancelled.remember((tenant, query_id), self._steady_s())
 
     async def answer(self, command: RetrieveCommand, claimed: RetrieveCommand) -> LaneEnd:
@@ -88,6 +88,7 @@ class Worker:
             check_subject(command, claimed)
             check_shared(command)
             self._check_wanted(command)
+            self._left_s(command)
             return await self._search(command)
         except SearchError as error:
             log = _log.debug if error.kind is FailureKind.EXPIRED else _log.warning
@@ -96,8 +97,7 @@ class Worker:
 
     def _check_wanted(self, command: RetrieveCommand) -> None:
         if (command.tenant, command.query_id) in self._cancelled:
-            raise SearchError(FailureKind.EXPIRED, "the caller cancelled the query")
-        self._left_s(command)
+            raise SearchError(FailureKind.EXPIRED, "the query was cancelled, or answered without this lane")
 
     def _left_s(self, command: RetrieveCommand) -> float:
         """Seconds left for searching; raises EXPIRED where there are none."""
@@ -129,6 +129,8 @@ class Worker:
         try:
             # A shared search holds a corpus's turn only while that corpus is searched.
             async with self._admission.admitted(key):
+                # It may have been cancelled while it was embedded, or waited for its turn.
+                self._check_wanted(command)
                 request = build_request(command, key.corpus, vector, self._left_s(command))
                 given_ms = request.timeout_s * 1e3
                 return Searched(request, await ask(opened.engine, request), opened.card.generation)

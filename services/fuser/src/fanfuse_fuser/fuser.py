@@ -14,7 +14,7 @@ from fanfuse_contracts.plan import QueryPlanned
 from fanfuse_fuser.counting import count_answer
 from fanfuse_fuser.domain.page import fit
 from fanfuse_fuser.joining import PlanRun, World
-from fanfuse_fuser.ports import Answers, Outcomes, Quality, Routes
+from fanfuse_fuser.ports import Answers, Cancellations, Outcomes, Quality, Routes
 from fanfuse_runtime.cancelled import Cancelled, QueryKey
 from fanfuse_runtime.logs import get_logger
 from fanfuse_runtime.metrics import Metrics
@@ -30,6 +30,7 @@ class Fuser:
         world: World,
         answers: Answers,
         outcomes: Outcomes,
+        cancellations: Cancellations,
         routes: Routes,
         quality: Quality,
         metrics_: Metrics,
@@ -38,6 +39,7 @@ class Fuser:
         self._world = world
         self._answers = answers
         self._outcomes = outcomes
+        self._cancellations = cancellations
         self._routes = routes
         self._quality = quality
         self._metrics = metrics_
@@ -79,6 +81,9 @@ class Fuser:
             self._routes.tell(planned, answer)
         else:
             self._metrics.inc(metrics.DUPLICATES_TOTAL, stage=Stage.FUSER.value)
+        # Only now: whoever takes this plan over before needs the replies.
+        if outcome.unwanted:
+            await self._cancellations.publish(planned.tenant, planned.query_id)
         if outcome.silent:
             await self._outcomes.report(planned.tenant, planned.query_id, outcome.silent)
 

@@ -4,6 +4,7 @@ from fanfuse_contracts import metrics
 from fanfuse_contracts.enums import Stage
 from fanfuse_fuser import bus
 from fanfuse_fuser.adapters.answers import BusAnswers
+from fanfuse_fuser.adapters.cancellations import BusCancellations
 from fanfuse_fuser.adapters.narration import TracedRoutes
 from fanfuse_fuser.adapters.outcomes import BusOutcomes
 from fanfuse_fuser.adapters.quality import QualityMeter
@@ -25,7 +26,8 @@ def build(context: Context) -> Service:
     answers = BusAnswers(context.bus, context.metrics)
     routes = TracedRoutes(context.tracer, context.bus)
     quality = QualityMeter(context.bus, context.metrics)
-    fuser = Fuser(world, answers, BusOutcomes(context.bus), routes, quality, context.metrics)
+    outcomes, cancellations = BusOutcomes(context.bus), BusCancellations(context.bus)
+    fuser = Fuser(world, answers, outcomes, cancellations, routes, quality, context.metrics)
     router = ServiceRouter(Stage.FUSER, context)
     prepare_wired(context.metrics, context.corpora, (metrics.JOIN_LANES,))
     bus.register(router, context, fuser, FuserSettings())

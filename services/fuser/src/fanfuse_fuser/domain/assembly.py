@@ -12,7 +12,7 @@ from fanfuse_contracts.enums import LaneOutcome, Stage, Status
 from fanfuse_contracts.fusion import FusionApplied
 from fanfuse_contracts.plan import QueryPlanned, Rejection
 from fanfuse_contracts.query import Hop
-from fanfuse_fuser.domain import confirmation, coverage
+from fanfuse_fuser.domain import confirmation, coverage, quorum
 from fanfuse_fuser.domain.fallback import NO_FALLBACK, Fallback, bm25_fallback, cancellation, rejection_of
 from fanfuse_fuser.domain.join import LaneResult, Loss
 from fanfuse_fuser.domain.page import Page
@@ -77,6 +77,11 @@ def lanes_to_report(results: Sequence[LaneResult], waited_ms: float) -> tuple[La
     return tuple(result for result in results if result.loss in silent)
 
 
+def has_a_page(planned: QueryPlanned, results: Sequence[LaneResult]) -> bool:
+    """False if hits are withheld: a lane is lost that must answer, or what must be confirmed is not."""
+    return not quorum.must_is_lost(results, planned.plan.skipped) and confirmation.is_confirmed(planned, results)
+
+
 class _Verdict(NamedTuple):
     status: Status
     rejection: Rejection | None = None
@@ -88,6 +93,8 @@ def _judge(planned: QueryPlanned, joined: Joined, reports: Sequence[LaneReport])
     fell_back = bm25_fallback(joined.results, planned.plan.skipped, selected)
     if joined.cancelled:
         return _Verdict(Status.EXPIRED, cancellation(), fell_back)
+    if lost := quorum.lost_musts(reports):
+        return _Verdict(Status.FAILED, quorum.refusal(lost), fell_back)
     if not confirmation.is_confirmed(planned, joined.results):
         return _Verdict(Status.FAILED, confirmation.refusal(planned, reports))
     status = coverage.status_of(reports, only_time_was_lost=coverage.only_time_was_lost(joined.results))

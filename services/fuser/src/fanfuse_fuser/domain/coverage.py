@@ -8,9 +8,10 @@ from collections.abc import Iterable, Sequence
 from fanfuse_contracts.answer import LaneReport
 from fanfuse_contracts.enums import FailureKind, LaneOutcome, Status
 from fanfuse_contracts.plan import Lane, SkippedLane
+from fanfuse_contracts.quorum import LOST, Requirement
 from fanfuse_contracts.retrieval import LaneReply
 from fanfuse_fuser.domain.fusion import RankedList
-from fanfuse_fuser.domain.join import LaneResult, Loss
+from fanfuse_fuser.domain.join import NOT_WAITED, LaneResult, Loss
 
 REPLIED_WELL = frozenset({LaneOutcome.ANSWERED, LaneOutcome.EMPTY, LaneOutcome.CUT})
 """The engine was asked and gave what it has."""
@@ -26,7 +27,13 @@ _LOST: dict[Loss, tuple[FailureKind | None, str]] = {
     Loss.WRONG_DIGEST: (FailureKind.UNSUPPORTED_FILTER, "the reply does not attest the filter"),
     Loss.UNDECODABLE: (FailureKind.CONFIG, "the reply could not be decoded"),
     Loss.CANCELLED: (None, "the query was cancelled before a reply came"),
+    Loss.OPTIONAL: (None, "it may answer, and every lane that counts had answered"),
+    Loss.NO_EFFECT: (None, "no reply of it could have changed the page"),
+    Loss.MOOT: (None, "a lane that must answer was lost already"),
 }
+
+
+_OUTCOME_OF_LOSS = {Loss.LATE: LaneOutcome.LATE} | dict.fromkeys(NOT_WAITED, LaneOutcome.NOT_WAITED)
 
 
 def corpora_of(lane: Lane | LaneReport) -> tuple[str, ...]:
@@ -46,7 +53,7 @@ def ranked_lists(results: Iterable[LaneResult]) -> list[RankedList]:
 def outcome_of(result: LaneResult) -> LaneOutcome:
     """What became of a lane of the plan."""
     if result.reply is None:
-        return LaneOutcome.LATE if result.loss is Loss.LATE else LaneOutcome.FAILED
+        return _OUTCOME_OF_LOSS.get(result.loss or Loss.NEVER_REPLIED, LaneOutcome.FAILED)
     if result.reply.outcome is LaneOutcome.ANSWERED and not result.reply.hits:
         return LaneOutcome.EMPTY
     return result.reply.outcome
@@ -58,8 +65,13 @@ def lane_reports(results: Sequence[LaneResult], skipped: Sequence[SkippedLane]) 
 
 
 def status_of(reports: Sequence[LaneReport], *, only_time_was_lost: bool) -> Status:
-    """Status of an answer. `only_time_was_lost`: no lane is known to have failed but for the end of the budget."""
+    """Status of an answer: the truth table of the README.
+
+    `only_time_was_lost`: no lane is known to have failed but for the end of the budget.
+    """
     corpora = corpora_that_replied(reports)
+    if any(report.requirement is Requirement.MUST and report.outcome in LOST for report in reports):
+        return Status.FAILED
     if not corpora:
         return Status.EXPIRED if only_time_was_lost else Status.FAILED
     if any(_leaves_a_gap(report, corpora) for report in reports):
@@ -89,6 +101,8 @@ def only_time_was_lost(results: Sequence[LaneResult]) -> bool:
 
 
 def _leaves_a_gap(report: LaneReport, corpora_that_answered: frozenset[str]) -> bool:
+    if report.requirement is Requirement.MAY:
+        return False
     if report.outcome is LaneOutcome.SKIPPED_FILTER:
         return report.corpus not in corpora_that_answered
     return report.outcome in _INCOMPLETE
@@ -111,6 +125,7 @@ def _report(result: LaneResult) -> LaneReport:
         kind=lane.kind,
         backend=lane.backend,
         outcome=outcome,
+        requirement=lane.requirement,
         hits=len(reply.hits) if reply and outcome is not LaneOutcome.FAILED else 0,
         weight=lane.weight,
         failure=failure,
@@ -136,5 +151,6 @@ def _report_of_skipped(skipped: SkippedLane) -> LaneReport:
         kind=skipped.kind,
         backend=skipped.backend,
         outcome=skipped.outcome,
+        requirement=skipped.requirement,
         reason=skipped.reason,
     )

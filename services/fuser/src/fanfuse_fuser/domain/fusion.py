@@ -131,16 +131,26 @@ def fuse(lists: Sequence[RankedList], config: FusionConfig = DEFAULT) -> FusedLi
     of the plan, chunk id. Then equal content of several corpora becomes one hit with the best one's score, and reserved
     seats are taken, as the configuration says. Source: docs/adr/0011-fusion-policy.md.
     """
-    by_corpus = _votes(lists, build_policy(config))
-    rows = [_row(corpus, chunk_id, cast) for corpus, votes in by_corpus.items() for chunk_id, cast in votes.items()]
-    rows.sort()
+    rows = ranked_rows(lists, build_policy(config))
     copies: Mapping[Identity, Sequence[Row]] = {}
     seats: Mapping[Identity, int] = {}
-    if config.collapse and len(by_corpus) > 1:
+    if config.collapse and _of_several_corpora(lists):
         rows, copies = collapse(rows)
     if config.reserved_seats:
         rows, seats = seated(rows, copies, config.reserved_seats)
     return FusedList(rows, [lane for lane, _ in lists], copies, seats)
+
+
+def _of_several_corpora(lists: Sequence[RankedList]) -> bool:
+    return any(lane.corpora or lane.corpus != lists[0].lane.corpus for lane, _ in lists)
+
+
+def ranked_rows(lists: Sequence[RankedList], policy: Policy) -> list[Row]:
+    """Every chunk with its votes, best first, before copies and seats."""
+    by_corpus = _votes(lists, policy)
+    rows = [_row(corpus, chunk_id, cast) for corpus, votes in by_corpus.items() for chunk_id, cast in votes.items()]
+    rows.sort()
+    return rows
 
 
 def _votes(lists: Sequence[RankedList], policy: Policy) -> dict[str, dict[str, Cast]]:

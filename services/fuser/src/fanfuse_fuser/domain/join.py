@@ -4,7 +4,7 @@ Completion is by lane name, never by count; the first valid reply of a lane wins
 in milliseconds since the plan arrived.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -41,6 +41,13 @@ class Loss(StrEnum):
     WRONG_DIGEST = "wrong_digest"
     UNDECODABLE = "undecodable"
     CANCELLED = "cancelled"
+    OPTIONAL = "optional"
+    NO_EFFECT = "no_effect"
+    MOOT = "moot"
+
+
+NOT_WAITED = frozenset({Loss.OPTIONAL, Loss.NO_EFFECT, Loss.MOOT})
+"""Nobody is at fault: the answer went out without these lanes."""
 
 
 _LOSS_OF = {
@@ -120,7 +127,8 @@ class Join:
     def refuse(self, lane: str, verdict: Verdict) -> Verdict:
         """Count a reply that may not be fused; its lane is not waited for, as the worker has had its say."""
         self.rejected += 1
-        if lane in self._lanes and not self.knows(lane) and (loss := _LOSS_OF.get(verdict)):
+        known = lane not in self._lanes or self.knows(lane) or self._losses.get(lane) in NOT_WAITED
+        if not known and (loss := _LOSS_OF.get(verdict)):
             self._losses[lane] = loss
         return verdict
 
@@ -129,6 +137,12 @@ class Join:
         for name in lanes:
             if name not in self._replies:
                 self._losses.setdefault(name, Loss.NO_WORKER)
+
+    def release(self, losses: Mapping[str, Loss]) -> None:
+        """Stop waiting for lanes that the answer can do without, each with why."""
+        for name, loss in losses.items():
+            if name not in self._replies:
+                self._losses.setdefault(name, loss)
 
     def cancel(self) -> None:
         """The caller no longer waits."""
@@ -147,7 +161,8 @@ class Join:
             reply, at_ms = self._replies[name]
             return LaneResult(lane, reply, waited_ms=at_ms)
         if name in self._late:
-            return LaneResult(lane, loss=Loss.LATE, waited_ms=self._late[name])
+            released = self._losses.get(name) in NOT_WAITED
+            return LaneResult(lane, loss=self._losses[name] if released else Loss.LATE, waited_ms=self._late[name])
         never = Loss.CANCELLED if self._cancelled else Loss.NEVER_REPLIED
         return LaneResult(lane, loss=self._losses.get(name, never))
 

@@ -17,6 +17,9 @@ class Policy(Protocol):
     def values(self, weight: float, hits: Sequence[LaneHit]) -> list[float]:
         """One finite value ≥ 0 per hit, in the order of `hits`. `weight` > 0."""
 
+    def best(self, weight: float) -> float:
+        """The most that a lane of this weight can add to a hit, whatever it finds."""
+
 
 class Rrf:
     """weight / (k + rank). Source: Cormack, Clarke and Büttcher, "Reciprocal rank fusion", SIGIR 2009."""
@@ -29,6 +32,10 @@ class Rrf:
         k = self._k
         return [weight / (k + hit.rank) for hit in hits]
 
+    def best(self, weight: float) -> float:
+        """That of rank 1."""
+        return weight / (self._k + 1)
+
 
 class RrfRank:
     """1 / (k + rank / weight): a light lane's first hit stands where a lane of weight 1 has its rank 1 / weight."""
@@ -40,6 +47,10 @@ class RrfRank:
         """Falls with the rank; never above 1 / k, whatever the weight."""
         k = self._k
         return [1.0 / (k + hit.rank / weight) for hit in hits]
+
+    def best(self, weight: float) -> float:
+        """That of rank 1."""
+        return 1.0 / (self._k + 1 / weight)
 
 
 class MinMax:
@@ -62,6 +73,10 @@ class MinMax:
             scores, lowest, highest = [score / 2 for score in scores], lowest / 2, highest / 2
         span, steps = highest - lowest, count - 1
         return [weight * ((1.0 + steps * ((score - lowest) / span)) / count) for score in scores]
+
+    def best(self, weight: float) -> float:
+        """That of the highest score, which several hits may have."""
+        return weight
 
 
 def build_policy(config: FusionConfig) -> Policy:

@@ -46,6 +46,11 @@ def seated(
     return order, {identity_of(rows[at]): held[at].lane for at in lifted}
 
 
+def holds_seat(row: Row, copies: Mapping[Identity, Sequence[Row]], seats: int) -> bool:
+    """True if a lane has the row, or a copy of it, among its first `seats` hits."""
+    return row[1] <= seats or any(copy[1] <= seats for copy in copies.get(identity_of(row), ()))
+
+
 def _seat(same: Iterable[Row], seats: int) -> _Seat:
     """The best seat that a lane gives one of these rows, of equal ones the first lane's in the plan's order."""
     return min(_Seat(rank, position) for row in same for rank, position, *_ in row[5] if rank <= seats)
