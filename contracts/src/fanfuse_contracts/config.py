@@ -16,6 +16,7 @@ from fanfuse_contracts.enums import Strategy
 from fanfuse_contracts.faults import Fault, Loc, refuse, repeated
 from fanfuse_contracts.fusion import FusionConfig
 from fanfuse_contracts.metrics_config import MetricsConfig
+from fanfuse_contracts.pressure import PressureConfig
 from fanfuse_contracts.quorum import Quorum
 from fanfuse_contracts.registration import CorpusConfig
 from fanfuse_contracts.security import SecurityConfig
@@ -113,6 +114,8 @@ class RetrievalConfig(Written):
     """How their ranked lists become one."""
     quorum: dict[Token, Quorum] = {}
     """By tenant: what the loss of a lane means, `must`, `should` or `may` per kind. Unstated: `should`."""
+    probe_on_decide: bool = False
+    """True: `decide` has health probe degraded backends before it plans, and waits for that up to a second."""
 
 
 class Store(StrEnum):
@@ -172,6 +175,8 @@ class FanfuseConfig(Written):
     """Who may ask as whom."""
     metrics: MetricsConfig = MetricsConfig()
     """Which tenants and corpora have series of their own."""
+    pressure: PressureConfig = PressureConfig()
+    """How much one tenant may ask at a time."""
 
     @model_validator(mode="after")
     def _cards_are_sound(self) -> Self:

@@ -67,6 +67,16 @@ def query_answered(tenant: str, query_id: str) -> str:
     return _query("answered", tenant, query_id)
 
 
+def query_classified_of(tenant: str) -> str:
+    """Every query of a tenant that waits for its plan."""
+    return f"{ROOT}.query.classified.{check_token(tenant, 'tenant')}.*"
+
+
+def query_planned_of(tenant: str) -> str:
+    """Every query of a tenant that waits for its answer."""
+    return f"{ROOT}.query.planned.{check_token(tenant, 'tenant')}.*"
+
+
 def query_cancelled(tenant: str, query_id: str) -> str:
     """Where a caller says that it no longer waits."""
     return _query("cancelled", tenant, query_id)

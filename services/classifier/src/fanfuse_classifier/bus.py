@@ -7,6 +7,7 @@ here: what is published carries the principal it stated.
 
 from pydantic import ValidationError
 
+from fanfuse_classifier.adapters.admission import TenantAdmission
 from fanfuse_classifier.adapters.principals import Authenticator
 from fanfuse_classifier.domain import refusals
 from fanfuse_classifier.domain.capabilities import card_faults
@@ -37,12 +38,15 @@ _Decided = tuple[SubmittedQuery, Classification]
 class ClassifierHandlers:
     """The handlers, with what they need."""
 
-    def __init__(self, context: Context, classifiers: Classifiers, authenticator: Authenticator) -> None:
+    def __init__(
+        self, context: Context, classifiers: Classifiers, authenticator: Authenticator, admission: TenantAdmission
+    ) -> None:
         self._bus = context.bus
         self._corpora = context.corpora
         self._metrics = context.metrics
         self._classifiers = classifiers
         self._authenticator = authenticator
+        self._admission = admission
 
     async def on_query_submitted(self, delivery: Delivery, query: SubmittedQuery) -> None:
         """Classify a query and pass it on, or answer it with a refusal."""
@@ -50,6 +54,18 @@ class ClassifierHandlers:
         if self._bus.remaining_ms(delivery.stored_ns, query.budget_ms) <= 0:
             await self._refuse(delivery, refusals.refuse_expired(query.budget_ms))
             return
+        if delivery.deliveries > 1:
+            # It may be in the flow already: it must not be refused there.
+            await self._enter(delivery, query, started_ns)
+            return
+        async with self._admission.entering(delivery.tenant, query.budget_ms) as admitted:
+            if admitted:
+                await self._enter(delivery, query, started_ns)
+            else:
+                ceiling = self._admission.ceiling_of(delivery.tenant)
+                await self._refuse(delivery, refusals.refuse_over_ceiling(ceiling))
+
+    async def _enter(self, delivery: Delivery, query: SubmittedQuery, started_ns: int) -> None:
         decided = self._decide(delivery, delivery.tenant, query, delivery.stored_ns)
         if isinstance(decided, Rejection):
             await self._refuse(delivery, decided)

@@ -3,6 +3,7 @@
 import asyncio
 from pathlib import Path
 
+from fanfuse_classifier.adapters.admission import TenantAdmission
 from fanfuse_classifier.adapters.plugins import (
     DEFAULT_CORPUS_CLASSIFIER,
     UnknownClassifierError,
@@ -62,9 +63,9 @@ def build(context: Context) -> Service:
     settings = ClassifierSettings()
     classifiers = build_classifiers(context.config, settings)
     router = ServiceRouter(Stage.CLASSIFIER, context)
-    declare(
-        router, ClassifierHandlers(context, classifiers, Authenticator(context.config.security)), settings.in_flight
-    )
+    authenticator = Authenticator(context.config.security)
+    admission = TenantAdmission(context.bus, context.pools, context.config.pressure)
+    declare(router, ClassifierHandlers(context, classifiers, authenticator, admission), settings.in_flight)
     context.corpora.on_change(report_faults)
 
     async def warm_up() -> None:

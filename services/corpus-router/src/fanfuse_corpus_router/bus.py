@@ -6,17 +6,21 @@ before; a lane's name depends on the lane alone, so one name never stands for tw
 plan that lost are unknown to the fuser, which counts them. So no planned lane waits for a command that was never sent.
 """
 
+from collections.abc import Iterable
+
 from pydantic import ValidationError
 
-from fanfuse_contracts import metrics, streams, subjects
+from fanfuse_contracts import limits, metrics, streams, subjects
 from fanfuse_contracts.classification import QueryClassified
 from fanfuse_contracts.config import RetrievalConfig
+from fanfuse_contracts.corpus import CorpusCard
 from fanfuse_contracts.enums import Stage
 from fanfuse_contracts.plan import Clarification, DecideReply, Plan, Rejection
 from fanfuse_contracts.query import Hop
 from fanfuse_contracts.tokens import InvalidTokenError
 from fanfuse_contracts.tracing import CORPUS_ROUTE
 from fanfuse_corpus_router.adapters import narration, outbox
+from fanfuse_corpus_router.adapters.probes import probe_first
 from fanfuse_corpus_router.adapters.snapshot import snapshot
 from fanfuse_corpus_router.domain import rejections
 from fanfuse_corpus_router.domain.planning import Outcome, PlannedQuery, plan_in_time, plan_query
@@ -104,6 +108,8 @@ class RouterHandlers:
         """The same plan as in the flow, told and not carried out."""
         event = message.model_copy(update={"tenant": subjects.parse_tenant(delivery.subject)})
         cards = self._corpora.of_tenant(event.tenant)
+        if self._retrieval.probe_on_decide:
+            await self._probe_degraded(cards, event.query.budget_ms)
         facts = snapshot(cards, self._backends, self._pools)
         outcome = plan_query(event, cards, facts, self._retrieval, self._now_s())
         return DecideReply(
@@ -114,6 +120,12 @@ class RouterHandlers:
             registry_revision=self._corpora.revision,
             health_version=self._backends.revision,
         )
+
+    async def _probe_degraded(self, cards: Iterable[CorpusCard], budget_ms: int) -> None:
+        wired = {(wiring.kind, wiring.backend) for card in cards for wiring in card.backends}
+        # The reply must be back within the caller's budget.
+        within_s = min(limits.PROBE_ON_DECIDE_S, budget_ms / 2e3)
+        await probe_first(self._bus, self._backends, wired & self._backends.unhealthy, within_s)
 
     async def on_failed(self, delivery: Delivery, rejection: Rejection) -> None:
         """Answer the query of a message that no retry can help; the runtime keeps the message as a dead letter."""

@@ -39,6 +39,15 @@ def refuse_overloaded() -> Rejection:
     )
 
 
+def refuse_over_ceiling(ceiling: int) -> Rejection:
+    """OVERLOADED: the tenant asks more at a time than it may."""
+    return Rejection(
+        code=RejectionCode.OVERLOADED,
+        message=f"the tenant has {ceiling} queries in flight, the most it may have: ask again when some are answered",
+        retryable=True,
+    )
+
+
 def refuse_too_large(detail: str) -> Rejection:
     """TOO_LARGE: the classified query is larger than the broker takes."""
     return Rejection(code=RejectionCode.TOO_LARGE, message=f"the query is too large to be passed on: {detail}")
