@@ -27,7 +27,7 @@ _CREDENTIALS: Final = ("bearer ", "basic ")
 _ADDRESS: Final = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]{0,20}://)[^\s/@\"'<>]+@")
 _NAMED: Final = re.compile(
     r"(?i)((?:password|passwd|secret|api[_-]?key|authorization|token)[\"']?\s*[=:]\s*[\"']?(?:(?:bearer|basic)\s+)?)"
-    r"[^\s\"',;&\\*]+"
+    r"(?!bearer\s|basic\s)[^\s\"',;&\\*]+"
 )
 _CREDENTIAL: Final = re.compile(r"(?i)\b((?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{8,}")
 _JSON_WEB_TOKEN: Final = re.compile(r"eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*")
