@@ -137,5 +137,14 @@ def check_size(condition: Filter | None) -> Filter | None:
 
 def digest(tenant: str, corpus: str, condition: Filter | None) -> str:
     """What a worker attests to have applied: 16 hex digits over tenant, corpus and the filter's canonical JSON."""
-    body = "" if condition is None else condition.model_dump_json(by_alias=True)
+    return digest_of(tenant, corpus, canonical(condition))
+
+
+def canonical(condition: Filter | None) -> str:
+    """The one JSON of a filter; empty without one."""
+    return "" if condition is None else condition.model_dump_json(by_alias=True)
+
+
+def digest_of(tenant: str, corpus: str, body: str) -> str:
+    """`digest` of a filter by its canonical JSON, which is the same for every corpus of a query."""
     return hashlib.sha256(f"{tenant}\n{corpus}\n{body}".encode()).hexdigest()[:16]

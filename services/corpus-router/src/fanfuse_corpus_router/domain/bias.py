@@ -46,20 +46,18 @@ def kind_weights(shape: Shape, wirings: tuple[Wiring, ...], fixed: Weights | Non
     """
     if fixed is not None:
         return fixed
-    bias = BIAS[shape]
-    return _weights(
-        _strongest(wirings, _VECTOR, bias.vector),
-        _strongest(wirings, _KEYWORD, bias.keyword),
-        _strongest(wirings, _GRAPH, bias.graph),
-    )
-
-
-def _strongest(wirings: tuple[Wiring, ...], kind: Kind, bias: float) -> float:
-    factors = [wiring.weight for wiring in wirings if wiring.kind is kind]
-    return min((max(factors) if factors else 1.0) * bias, MAX_WEIGHT) + 0.0
+    strongest: dict[Kind, float] = {}
+    for wiring in wirings:
+        strongest[wiring.kind] = max(wiring.weight, strongest.get(wiring.kind, 0.0))
+    return _weights(shape, strongest.get(_VECTOR, 1.0), strongest.get(_KEYWORD, 1.0), strongest.get(_GRAPH, 1.0))
 
 
 @lru_cache(maxsize=1_024)
-def _weights(vector: float, keyword: float, graph: float) -> Weights:
+def _weights(shape: Shape, vector: float, keyword: float, graph: float) -> Weights:
     """Most corpora of an installation have one of a few combinations."""
-    return Weights(vector=vector, keyword=keyword, graph=graph)
+    bias = BIAS[shape]
+    return Weights(
+        vector=min(vector * bias.vector, MAX_WEIGHT) + 0.0,
+        keyword=min(keyword * bias.keyword, MAX_WEIGHT) + 0.0,
+        graph=min(graph * bias.graph, MAX_WEIGHT) + 0.0,
+    )

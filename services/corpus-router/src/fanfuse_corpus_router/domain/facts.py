@@ -34,6 +34,8 @@ class BackendFacts:
 
     def fault(self, card: CorpusCard, wiring: Wiring) -> Fault | None:
         """Why this corpus cannot be searched on this backend now, or None."""
+        if not (self.unhealthy or self.absent or self.cold):
+            return None
         if (wiring.kind, wiring.backend) in self.unhealthy:
             return Fault(FallbackReason.DEGRADED, "the backend is degraded")
         if (wiring.kind, wiring.pool) in self.absent:

@@ -37,31 +37,26 @@ class QueryInputs:
     def __init__(self, query: SubmittedQuery, classification: QueryShape) -> None:
         self._query = query
         self._classification = classification
+        self._text = LaneInput(query.text)
         self._keyword = keyword_input(query, classification)
         self._graph = graph_input(query, classification)
 
     def of(self, kind: Kind, embedder: EmbedderSpec | None) -> LaneInput | NoInput:
         """The input of a lane of this kind on a corpus with this embedder."""
-        match kind:
-            case Kind.VECTOR:
-                return vector_input(embedder, self._query, self._classification)
-            case Kind.KEYWORD:
-                return self._keyword
-            case Kind.GRAPH:
-                return self._graph
+        if kind is Kind.KEYWORD:
+            return self._keyword
+        return self._vector(embedder) if kind is Kind.VECTOR else self._graph
 
-
-def vector_input(
-    embedder: EmbedderSpec | None, query: SubmittedQuery, classification: QueryShape
-) -> LaneInput | NoInput:
-    """The caller's vector, else the hypothetical answer's, else the text for an embedder that knows its language."""
-    if embedder is None:
-        return NoInput("the corpus's card names no embedder")
-    for vector in (query.vector, query.hyde_vector):
-        if vector is not None and _fits(vector, embedder):
-            return LaneInput(query.text, vector=vector.values)
-    problem = _embedding_problem(embedder, query, classification)
-    return LaneInput(query.text) if problem is None else NoInput(problem)
+    def _vector(self, embedder: EmbedderSpec | None) -> LaneInput | NoInput:
+        """The caller's vector, else that of the hypothetical answer, else the text for an embedder that knows it."""
+        query = self._query
+        if embedder is None:
+            return NoInput("the corpus's card names no embedder")
+        for vector in (query.vector, query.hyde_vector):
+            if vector is not None and _fits(vector, embedder):
+                return LaneInput(query.text, vector=vector.values)
+        problem = _embedding_problem(embedder, query, self._classification)
+        return self._text if problem is None else NoInput(problem)
 
 
 def _fits(vector: QueryVector, embedder: EmbedderSpec) -> bool:

