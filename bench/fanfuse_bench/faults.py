@@ -45,6 +45,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--engines", choices=("simulated", "embedded"), default="simulated")
     parser.add_argument("--replicas", type=int, default=2, help="processes of every role (2)")
     parser.add_argument("--kill-every", type=float, default=5.0, help="seconds between two kill -9; 0: never (5)")
+    parser.add_argument("--victims", default="", help="kill and freeze only what begins so, such as `fuser` (all)")
     parser.add_argument("--down", type=float, default=1.0, help="seconds until a killed process is started again (1)")
     parser.add_argument("--freeze-every", type=float, default=0.0, help="seconds between two SIGSTOP of 2.5 s (never)")
     parser.add_argument("--broker-every", type=float, default=0.0, help="seconds between two broker outages (never)")
@@ -67,7 +68,8 @@ async def measure(options: argparse.Namespace) -> Report:
         broker_down_s=options.broker_down,
     )
     async with prepared(options.engines, Size(options.replicas), options.replies) as (running, questions):
-        faults = plan_faults(chaos, seed, sorted(running.processes.started), options.queries / options.rate)
+        victims = [name for name in sorted(running.processes.started) if name.startswith(options.victims)]
+        faults = plan_faults(chaos, seed, victims, options.queries / options.rate)
         load = load_of(questions, options.queries, options.rate)
         say(f"{options.queries} queries at {options.rate:g}/s, {len(faults)} faults, {len(running.pids)} processes")
         result = await run.run(running, load, faults, say, PLANTS.get(options.plant))

@@ -5,13 +5,16 @@ The small brother of `bench/run.py faults`: one fleet, a few hundred queries, th
 
 import sys
 from collections.abc import AsyncIterator, Callable
+from datetime import timedelta
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 import pytest_asyncio
 
-from fanfuse_contracts import limits
+from fanfuse_client import Client, ClientError
+from fanfuse_contracts import limits, streams
+from fanfuse_contracts.answer import Answer
 from fanfuse_contracts.enums import Stage
 from fanfuse_contracts.query import SubmittedQuery
 from fanfuse_testing import simulated
@@ -20,6 +23,7 @@ from fanfuse_testing.faults.fleet import Fleet, Size, fleet
 from fanfuse_testing.faults.ledger import End
 from fanfuse_testing.faults.replies import ReplyFaults
 from fanfuse_testing.faults.schedule import Chaos, Fault, FaultKind, plan_faults
+from fanfuse_testing.flow import eventually
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.slow]
 
@@ -62,8 +66,8 @@ def told(result: run.Result) -> str:
 async def test_a_kill_of_every_role_costs_no_answer(running: Fleet, say: Callable[[str], None]) -> None:
     """NAT-08, NAT-09, JOI-03: one answer per accepted query, none lost, none twice."""
     victims = [f"{stage.value}-1" for stage in Stage]
-    faults = plan_faults(Chaos(kill_every_s=3.0), 5, victims, 3.0 * len(victims))
-    result = await run.run(running, load("kill", int(RATE * 3 * len(victims))), faults, say)
+    faults = plan_faults(Chaos(kill_every_s=2.5), 5, victims, 2.5 * len(victims))
+    result = await run.run(running, load("kill", int(RATE * 2.5 * len(victims))), faults, say)
 
     assert dict(result.faults) == {f"kill {victim}": 1 for victim in victims}
     assert result.balance.broken == ()
@@ -75,17 +79,40 @@ async def test_a_kill_of_every_role_costs_no_answer(running: Fleet, say: Callabl
 async def test_a_broker_outage_loses_nothing_that_was_accepted(running: Fleet, say: Callable[[str], None]) -> None:
     """Consumers go on without a restart of their processes, on the same storage."""
     before = running.pids
-    result = await run.run(running, load("outage", 200), [Fault(3.0, FaultKind.BROKER, "", 3.0)], say)
+    result = await run.run(running, load("outage", 150), [Fault(2.0, FaultKind.BROKER, "", 3.0)], say)
 
     assert dict(result.faults) == {"broker broker": 1}
     assert result.balance.broken == ()
     assert result.settled
-    assert result.balance.accepted + sum(result.refused.values()) == 200
-    assert result.balance.ends.get(End.COMPLETE, 0) > 100
+    assert result.balance.accepted + sum(result.refused.values()) == 150
+    assert result.balance.ends.get(End.COMPLETE, 0) > 75
     assert {name: pid for name, pid in running.pids.items() if name != "broker"} == {
         name: pid for name, pid in before.items() if name != "broker"
     }
     say(told(result))
+
+
+async def test_answers_outlive_the_broker_for_a_day_for_late_callers_and_used_ids(running: Fleet) -> None:
+    """NAT-07: another process reads an answer by tenant and query id; the id used anew gets it again."""
+    info = await running.processes.operator.bus.js.stream_info(streams.ANSWERS.name)
+    assert info.config.max_age == timedelta(hours=24).total_seconds()
+    async with running.processes.client(simulated.TENANT) as early:
+        first = await early.ask(TEXT, query_id="read-later")
+    running.server.kill()
+    running.server.start()
+
+    async with running.processes.client(simulated.TENANT) as late:
+        assert await eventually(lambda: _stored(late, "read-later")) == first
+        # The broker has forgotten which message ids it knew: only the stored answer tells that the id was used.
+        assert await late.ask("another text", query_id="read-later", budget_ms=limits.MAX_BUDGET_MS) == first
+        assert await late.stored("never-asked") is None
+
+
+async def _stored(client: Client, query_id: str) -> Answer | None:
+    try:
+        return await client.stored(query_id)
+    except ClientError:
+        return None  # the broker still starts
 
 
 @pytest.mark.parametrize(("plant", "broken"), [("lost", "unanswered"), ("double", "stored 2 times")])
