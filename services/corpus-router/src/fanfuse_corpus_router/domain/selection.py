@@ -40,11 +40,11 @@ def select_corpora(
     if event.query.corpora is not None:
         return select_pinned(visible, event, event.query.corpora, routing)
     capability = event.query.capability
-    able = [card for card in visible if capability is None or can_answer(card, capability)]
+    able = visible if capability is None else [card for card in visible if can_answer(card, capability)]
     if capability is not None and not able:
         return rejections.unknown_capability(capability)
     held = held_back(able, event.corpus_scores, routing)
-    ordinary = [card for card in able if card is not held]
+    ordinary = able if held is None else [card for card in able if card is not held]
     outcome = _select_freely(ordinary, event, routing)
     if isinstance(outcome, Rejection) and held is not None:
         return select_last_resort(held, ordinary, event, routing, outcome)
