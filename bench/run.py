@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fanfuse_bench import disk, faults, fusers, fusion, fusion_report, reports, routing, runs, soak
+from fanfuse_bench import disk, faults, fusers, fusion, fusion_report, join, reports, routing, runs, soak
 from fanfuse_bench.corpora import TENANT, Questions, real_questions, simulated_questions
 from fanfuse_bench.recording import record
 
@@ -109,6 +109,7 @@ def _parser() -> argparse.ArgumentParser:
     decisions.add_argument("--decisions", type=int, default=2_000, help="how many are timed per line (2,000)")
     fusions = parts.add_parser("fusion", help="every fusion policy on judged queries (needs the evaluation data)")
     fusions.add_argument("--rounds", type=int, default=500, help="how many fusions are timed per line (500)")
+    join.add_options(parts.add_parser("join", help="replies missed by a joiner that listens elsewhere"))
     faults.add_options(parts.add_parser("faults", help="a ledger of every query while processes are killed"))
     disk.add_options(parts.add_parser("disk", help="a ledger of every query while the queue, then the disk is full"))
     fusers.add_options(parts.add_parser("fusers", help="the same queries with one, two and four fusers"))
@@ -141,6 +142,8 @@ async def _measure(options: argparse.Namespace) -> faults.Report:
 
 async def _figures(options: argparse.Namespace) -> str:
     match options.part:
+        case "join":
+            return await join.measure(options)
         case "floor":
             return reports.floor_report(await floor(options), options.functions)
         case "rate":
