@@ -7,6 +7,7 @@ import argparse
 import asyncio
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from statistics import median
 from typing import Final
 
@@ -21,6 +22,7 @@ from fanfuse_testing.faults.vitals import BROKER, Vitals, read_vitals
 _EVERY_S: Final = 20.0
 _SETTLED_AFTER_S: Final = 300.0
 _AVERAGED_S: Final = 120.0
+_TEXTS: Final = 1_000
 GROWTH_ALLOWED: Final = 0.05
 """Of memory; counts may vary by as much, for queries are in flight while they are taken."""
 
@@ -36,7 +38,9 @@ async def measure(options: argparse.Namespace) -> Report:
     """One run, with a reading every 20 seconds."""
     seconds = options.minutes * 60
     async with faults.prepared("simulated", Size(options.replicas)) as (fleet, questions):
-        load = faults.load_of(questions, int(seconds * options.rate), options.rate)
+        # The same texts again and again: caches are full soon, and what still grows is no cache.
+        texts = tuple(questions.texts[0].replace("#", str(number)) for number in range(_TEXTS))
+        load = faults.load_of(replace(questions, texts=texts), int(seconds * options.rate), options.rate)
         say(f"{len(load.queries)} queries at {options.rate:g}/s, {len(fleet.pids)} processes")
         readings: list[Vitals] = []
         reading = asyncio.create_task(_read_forever(fleet, readings))
