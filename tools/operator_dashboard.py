@@ -88,7 +88,7 @@ ANSWERS: Final = (
     over_time(
         "Refused queries by code",
         "What callers were told instead of an answer.",
-        Query(f"{rate(m.REJECTIONS_TOTAL, 'code')} > 0 or {rate(m.REJECTIONS_TOTAL)}", "{{code}}"),
+        Query(f"{rate(m.REJECTIONS_TOTAL, 'code')} > 0", "{{code}}"),
         width=12,
     ),
     over_time(

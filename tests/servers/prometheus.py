@@ -10,10 +10,12 @@ import shutil
 import signal
 import subprocess
 import time
+import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Iterable
 from functools import cache
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -73,7 +75,13 @@ class Prometheus(ChildServer):
         self._port = free_port()
 
     def start(self) -> Self:
-        """Start it; it has scraped each target that is there when this returns."""
+        """Start it; it has scraped when this returns."""
+        self.launch()
+        self.wait_ready()
+        return self
+
+    def launch(self) -> None:
+        """Start it without waiting, in the thread that outlives it."""
         program = binary("prometheus")
         (self.folder / "config.json").write_text(json.dumps(self._config()))
         command = [
@@ -87,12 +95,14 @@ class Prometheus(ChildServer):
             self.process = subprocess.Popen(
                 command, stdout=log, stderr=log, preexec_fn=ended_with_parent(signal.SIGKILL)
             )
+
+    def wait_ready(self) -> None:
+        """Wait until it has scraped; raises `RuntimeError` where it does not come up."""
         deadline = time.monotonic() + _READY_WITHIN_S
         while not self._is_ready():
-            if time.monotonic() > deadline or self.process.poll() is not None:
+            if time.monotonic() > deadline or self.process is None or self.process.poll() is not None:
                 raise RuntimeError(f"Prometheus did not start: {self.said()}")
             time.sleep(0.1)
-        return self
 
     def _config(self) -> dict[str, Any]:
         return {
@@ -134,4 +144,6 @@ class Prometheus(ChildServer):
             with urllib.request.urlopen(url, timeout=10) as answer:
                 return json.load(answer)["data"]
         except urllib.error.HTTPError as error:
+            if error.code >= HTTPStatus.INTERNAL_SERVER_ERROR:
+                raise
             raise ValueError(f"{parameters}: {error.read().decode()}") from error
