@@ -6,7 +6,7 @@ In: options of the command line. Out: a Markdown report with the ledger, and whe
 import argparse
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from statistics import median
 from typing import Final
@@ -73,18 +73,23 @@ def growth_report(readings: Sequence[Vitals], settled_after_s: float) -> tuple[l
     end. The broker's memory is told and not judged: it holds every answer for a day."""
     early = [one for one in readings if settled_after_s <= one.at_s < settled_after_s + _AVERAGED_S]
     late = [one for one in readings if one.at_s > readings[-1].at_s - _AVERAGED_S]
-    rows = [
-        (f"{name}: MB", *(median(one.rss_mb[name] for one in some) for some in (early, late)))
-        for name in readings[-1].rss_mb
-    ]
-    rows += [
-        (f"{name}: tasks", *(float(median(one.tasks[name] for one in some)) for some in (early, late)))
-        for name in readings[-1].tasks
-    ]
-    rows.append(("subscriptions", *(float(median(one.subscriptions for one in some)) for some in (early, late))))
-    rows.append(("consumers", *(float(median(one.consumers for one in some)) for some in (early, late))))
+
+    def row(what: str, value: Callable[[Vitals], float]) -> tuple[str, float, float]:
+        return what, float(median(map(value, early))), float(median(map(value, late)))
+
+    rows = [row(f"{name}: MB", _memory_of(name)) for name in readings[-1].rss_mb]
+    rows += [row(f"{name}: tasks", _tasks_of(name)) for name in readings[-1].tasks]
+    rows += [row("subscriptions", lambda one: one.subscriptions), row("consumers", lambda one: one.consumers)]
     grown = [name for name, before, after in rows if after > before * (1 + GROWTH_ALLOWED) and BROKER not in name]
     header = ("what", f"after {settled_after_s / 60:g} min", f"after {readings[-1].at_s / 60:.0f} min", "change")
     shown = [(name, before, after, f"{after / before - 1:+.1%}") for name, before, after in rows]
     verdict = f"**grew**: {', '.join(grown)}" if grown else "nothing grew by more than 5 %"
     return grown, f"{table(header, shown)}\n\n{verdict}"
+
+
+def _memory_of(name: str) -> Callable[[Vitals], float]:
+    return lambda one: one.rss_mb[name]
+
+
+def _tasks_of(name: str) -> Callable[[Vitals], float]:
+    return lambda one: one.tasks[name]

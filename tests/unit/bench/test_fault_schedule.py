@@ -5,11 +5,13 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
+from nats.aio.client import Client
 
 from fanfuse_contracts import flow
 from fanfuse_contracts.enums import Kind, LaneOutcome
 from fanfuse_contracts.retrieval import LaneReply
 from fanfuse_runtime.bus import Bus, Publication, Stored
+from fanfuse_runtime.clock import BrokerClock
 from fanfuse_testing.faults.replies import ReplyFaults, UnreliableBus
 from fanfuse_testing.faults.schedule import Chaos, FaultKind, plan_faults
 
@@ -43,17 +45,12 @@ class Wire(UnreliableBus):
     """Notes what would be sent."""
 
     def __init__(self, faults: ReplyFaults) -> None:
-        super().__init__(Bus(_NoClient(), None, "w"), faults)
+        super().__init__(Bus(Client(), BrokerClock(), "w"), faults)
         self.sent: list[str] = []
 
     async def _publish(self, publication: Publication) -> Stored:
         self.sent.append(publication.message_id)
         return Stored(len(self.sent), duplicate=False)
-
-
-class _NoClient:
-    def jetstream(self, timeout: float) -> None:
-        return None
 
 
 def reply(number: int) -> Publication:

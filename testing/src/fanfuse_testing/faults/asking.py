@@ -81,7 +81,7 @@ async def patient_client(url: str, name: str, on_disconnect: Callable[[], Awaita
         url,
         name=name,
         max_reconnect_attempts=-1,
-        reconnect_time_wait=0.1,  # type: ignore[arg-type]
+        reconnect_time_wait=0.1,
         error_cb=ignore,
         disconnected_cb=on_disconnect,
     )
