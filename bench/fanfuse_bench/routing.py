@@ -1,13 +1,15 @@
 """What one routing decision costs: shape, rules and scores, then the plan. One thread, no bus, no engine.
 
 In: how many corpora a tenant has and how many decisions to make. Out: times per decision. Nothing is read from files:
-corpora, rules and texts are the same in every run.
+corpora, rules and texts are the same in every run. The collector is set as in a process that is ready, and the snapshot
+of backends is taken for each decision, as the router does. Messages are neither written nor parsed.
 """
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle, islice
+from typing import Final
 
 from fanfuse_bench.figures import quantile, table
 from fanfuse_classifier.domain.classify import Classification, Classifiers, classify
@@ -19,8 +21,10 @@ from fanfuse_contracts.corpus import CorpusCard, EmbedderSpec, FieldType, Wiring
 from fanfuse_contracts.enums import Kind
 from fanfuse_contracts.filters import Op
 from fanfuse_contracts.query import AcceptedQuery
-from fanfuse_corpus_router.domain.facts import BackendFacts
+from fanfuse_corpus_router.adapters.snapshot import snapshot
 from fanfuse_corpus_router.domain.planning import PlannedQuery, plan_query
+from fanfuse_runtime.collector import SettledCollector
+from fanfuse_runtime.pools import PoolLook
 
 TENANT = "bench"
 SIZES = (1, 10, 100)
@@ -72,8 +76,30 @@ def measure(corpora: int, strategy: str, decisions: int, warm: int) -> Timed:
     config = FanfuseConfig.model_validate({"retrieval": {"routing": {"strategy": strategy, "rules": _rules(corpora)}}})
     classifiers = build_classifiers(config, ClassifierSettings())
     cards = tuple(_card(number) for number in range(corpora))
-    rows = [_decide(query, cards, classifiers, config) for query in _queries(corpora, warm + decisions)]
-    return Timed(corpora, strategy, tuple(rows[warm:]))
+    queries = list(_queries(corpora, warm + decisions))
+    for query in queries[:warm]:
+        _decide(query, cards, classifiers, config)
+    collector = SettledCollector()
+    collector.settle()
+    try:
+        rows = [_decide(query, cards, classifiers, config) for query in queries[warm:]]
+    finally:
+        collector.release()
+    return Timed(corpora, strategy, tuple(rows))
+
+
+class _AllIsWell:
+    """Backends and pools as the router sees them when nothing is the matter."""
+
+    unhealthy: frozenset[tuple[Kind, str]] = frozenset()
+    revision = 0
+
+    def look(self, kind: Kind, pool: str) -> PoolLook:
+        """Workers that are there and not pressed."""
+        return PoolLook()
+
+
+_ALL_IS_WELL: Final = _AllIsWell()
 
 
 def _decide(
@@ -91,7 +117,8 @@ def _decide(
         corpus_scores=found.corpus_scores,
     )
     between = time.thread_time_ns()
-    planned = plan_query(event, cards, BackendFacts(), config.retrieval, _NOW_S)
+    facts = snapshot(cards, _ALL_IS_WELL, _ALL_IS_WELL)
+    planned = plan_query(event, cards, facts, config.retrieval, _NOW_S)
     ended, wall_ended = time.thread_time_ns(), time.perf_counter_ns()
     assert isinstance(planned, PlannedQuery), planned
     selected = len(planned.plan.corpus_decision.selected_corpora)
@@ -136,8 +163,8 @@ def _queries(corpora: int, count: int) -> Iterator[AcceptedQuery]:
 def report(timed: Sequence[Timed]) -> str:
     """Times in milliseconds, as Markdown."""
     header = (
-        "corpora", "strategy", "selected", "lanes", "decision p50 / p95 ms", "CPU p50 / p95 ms", "of it classify",
-        "of it plan",
+        "corpora", "strategy", "selected", "lanes", "decision p50 / p95 ms", "CPU p50 / p95 ms",
+        "of it classify p50 / p95", "of it plan p50 / p95",
     )  # fmt: skip
     return table(header, [_row(one) for one in timed])
 
@@ -150,12 +177,13 @@ def _row(one: Timed) -> Sequence[object]:
         one.strategy,
         quantile([row.selected for row in rows], 0.5),
         quantile([row.lanes for row in rows], 0.5),
-        f"{_ms([row.wall_ns for row in rows], 0.5)} / {_ms([row.wall_ns for row in rows], 0.95)}",
-        f"{_ms(cpu, 0.5)} / {_ms(cpu, 0.95)}",
-        _ms([row.classify_ns for row in rows], 0.5),
-        _ms([row.plan_ns for row in rows], 0.5),
+        _ms([row.wall_ns for row in rows]),
+        _ms(cpu),
+        _ms([row.classify_ns for row in rows]),
+        _ms([row.plan_ns for row in rows]),
     )
 
 
-def _ms(values: Sequence[int], share: float) -> str:
-    return f"{quantile(values, share) / 1e6:.3f}"
+def _ms(values: Sequence[int]) -> str:
+    """Median and 95th percentile."""
+    return f"{quantile(values, 0.5) / 1e6:.3f} / {quantile(values, 0.95) / 1e6:.3f}"
