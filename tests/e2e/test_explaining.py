@@ -34,6 +34,7 @@ def test_an_answer_is_explained_from_what_is_stored(running, acme_docs, tmp_path
     assert found.status is Status.COMPLETE
     assert found.audited is True
     assert all(hit.sum_is_score for hit in found.hits)
+    assert all(part.recomputed == part.value for hit in found.hits for part in hit.contributions)
     assert [hit.chunk_id for hit in found.hits] == [hit.chunk_id for hit in answer.hits]
     asked_lanes = [lane for lane in found.lanes if lane.lane is not None]
     assert all(lane.window == 100 for lane in asked_lanes)

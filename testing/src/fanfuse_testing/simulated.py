@@ -6,7 +6,7 @@ of their hits with the next, so that fusion has something to join.
 
 import asyncio
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Self
 
@@ -106,11 +106,12 @@ class SimulatedEmbedder:
         return _VECTOR
 
 
-def simulated_workers(delay: Delay) -> ServiceFactory:
-    """The shipped workers on simulated engines."""
+def simulated_workers(delay: Delay, others: Mapping[Kind, Delay] | None = None) -> ServiceFactory:
+    """The shipped workers on simulated engines; `others`: kinds that take another time."""
+    delays = dict.fromkeys(Kind, delay) | dict(others or {})
 
     async def open_engine(_card: CorpusCard, wiring: Wiring) -> SearchEngine:
-        return SimulatedEngine(wiring.kind, delay)
+        return SimulatedEngine(wiring.kind, delays[wiring.kind])
 
     async def open_texts(_card: CorpusCard) -> TextStore:
         return SimulatedTexts()

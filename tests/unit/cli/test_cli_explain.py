@@ -182,6 +182,18 @@ def test_pool_and_window_come_from_the_audit():
     assert "eu" in row
 
 
+def test_a_contribution_that_does_not_come_out_again_is_said():
+    found = of(PARTIAL)
+    assert [part.recomputed == part.value for part in found.hits[0].contributions] == [True, True]
+    assert shown(found).count("= value") == 2
+
+    wrong = HIT.model_copy(update={"contributions": (PARTS[0].model_copy(update={"value": 0.5}), PARTS[1])})
+    assert f"≠ value: {1 / 61!r}" in shown(of(PARTIAL.model_copy(update={"hits": (wrong,)})))
+    older = PARTIAL.model_copy(update={"fusion": None})
+    assert of(older).hits[0].contributions[0].recomputed is None
+    assert "not known" in shown(of(older))
+
+
 def test_a_sum_that_is_not_the_score_is_said():
     wrong = HIT.model_copy(update={"score": 0.5})
     found = of(PARTIAL.model_copy(update={"hits": (wrong,)}))

@@ -18,10 +18,10 @@ def corpus(name: str, tenant: str = "t", **card: Any) -> dict[str, Any]:
     return {"id": name, "tenant_id": tenant, "card": card}
 
 
-def findings(registry: dict[str, Any] | None = None, corpora=(), security=(), **routing: Any):
+def findings(registry: dict[str, Any] | None = None, corpora=(), security=(), quorum=(), **routing: Any):
     written = {
         "registry": registry or {"store": "memory"},
-        "retrieval": {"routing": routing},
+        "retrieval": {"routing": routing, "quorum": dict(quorum)},
         "corpora": corpora or [corpus("a"), corpus("b")],
         "security": dict(security),
     }
@@ -91,6 +91,17 @@ def test_a_word_that_names_two_scopes_of_one_kind():
     [(level, path, message)] = findings(scopes=scopes("domain"), corpora=corpora)
     assert (level, path) == (Level.WARNING, "retrieval.routing.scopes[1].aliases[1]")
     assert "also names 'money'" in message
+
+
+@pytest.mark.parametrize(("registry", "level"), [(MEMORY, Level.ERROR), (KV, Level.WARNING)])
+def test_a_quorum_of_a_tenant_without_corpora(registry, level):
+    corpora, quorum = [corpus("a", "acme"), corpus("b", "globex")], {"acme": {"graph": "may"}}
+    assert findings(registry, corpora, quorum=quorum) == []
+    [(found, path, message)] = findings(registry, corpora, quorum={"acmee": {"graph": "must"}})
+    assert (found, path) == (level, "retrieval.quorum.acmee")
+    assert "no corpus of tenant 'acmee', did you mean 'acme'?" in message
+    [(_, _, message)] = findings(registry, corpora, quorum={"x": {}})
+    assert "its tenants are: acme, globex" in message
 
 
 def test_an_unconstrained_corpus_must_exist_and_be_public():

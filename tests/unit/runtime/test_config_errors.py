@@ -67,6 +67,18 @@ def refusal(tmp_path: Path):
         ("registry: {store: memroy}", "should be one of kv, memory, postgres; did you mean 'memory'?"),
         ("retrieval: {routing: {strategy: unconstrained}}", "should be one of explicit, static_rules, learned, all"),
         ("corpora: [{id: a, tenant_id: t, backends: [bm25/x]}]", "backends[0]: does not have the form"),
+        ("retrieval: {quorum: {t: {graf: may}}}", "retrieval.quorum.t.graf: unknown key, did you mean 'graph'?"),
+        ("retrieval: {quorum: {t: {graph: mst}}}", "should be one of must, should, may; did you mean 'must'?"),
+        ("corpora: [{id: a, tenant_id: t, quorum: {keywrd: must}}]", "quorum.keywrd: unknown key, did you mean"),
+        (
+            "corpora: [{id: a, tenant_id: t, quorum: {backends: {keyword/mian: must}}}]",
+            "corpora[0].quorum.backends['keyword/mian']: corpus 'a' has no backend keyword/mian; "
+            "did you mean 'keyword/main'? its backends: vector/main, keyword/main, graph/main",
+        ),
+        (
+            "corpora: [{id: a, tenant_id: t, backends: [keyword/main], quorum: {graph: may}}]",
+            "corpora[0].quorum.graph: corpus 'a' has no graph backend; its backends: keyword/main",
+        ),
         ("registry: !ruby/object {}", "a YAML tag is not supported"),
         ("registry: {store: !env STORE}", "a YAML tag is not supported"),
         ("? [a, b]\n: c", "a key must be a word"),

@@ -20,6 +20,7 @@ from fanfuse_contracts.plan import Clarification, CorpusRoutingDecision, Rejecti
 from fanfuse_contracts.query import Hop
 from fanfuse_contracts.retrieval import ChunkId
 from fanfuse_contracts.tokens import Token
+from fanfuse_fuser.domain.recomputing import recomputed
 
 _HAS_WHAT_IT_HOLDS = frozenset({LaneOutcome.ANSWERED, LaneOutcome.EMPTY})
 
@@ -32,6 +33,13 @@ class ExplainedLane(LaneReport):
     window: int | None = None
 
 
+class ExplainedContribution(Contribution):
+    """A contribution, and what comes out when it is worked out again from this document alone."""
+
+    recomputed: FiniteFloat | None = None
+    """None: the answer is of a version that does not tell the scores of a lane."""
+
+
 class ExplainedHit(Model):
     """A hit and how its score came about."""
 
@@ -40,7 +48,7 @@ class ExplainedHit(Model):
     chunk_id: ChunkId
     title: str
     score: FiniteFloat
-    contributions: tuple[Contribution, ...]
+    contributions: tuple[ExplainedContribution, ...]
     sum: FiniteFloat
     """`math.fsum` of the contributions' values."""
     sum_is_score: bool
@@ -113,7 +121,7 @@ def explain(answer: Answer, stored_ns: int, audited: RouteAudited | None) -> Exp
         decisions=answer.decisions or (plan.decisions if plan else ()),
         lanes=tuple(_lane(report, audited) for report in answer.coverage.lanes),
         fusion=answer.fusion,
-        hits=tuple(map(_hit, answer.hits)),
+        hits=tuple(_hit(hit, answer) for hit in answer.hits),
         total=answer.total,
         missing=tuple(_missing(answer)),
         unconfirmed=answer.unconfirmed,
@@ -147,7 +155,13 @@ def _lane(report: LaneReport, audited: RouteAudited | None) -> ExplainedLane:
     )
 
 
-def _hit(hit: AnswerHit) -> ExplainedHit:
+def _part(part: Contribution, answer: Answer) -> ExplainedContribution:
+    report = next((lane for lane in answer.coverage.lanes if lane.lane == part.lane), None)
+    again = recomputed(part, report, answer.fusion) if report is not None and answer.fusion is not None else None
+    return ExplainedContribution(**part.model_dump(), recomputed=again)
+
+
+def _hit(hit: AnswerHit, answer: Answer) -> ExplainedHit:
     total = math.fsum(part.value for part in hit.contributions)
     return ExplainedHit(
         rank=hit.rank,
@@ -155,7 +169,7 @@ def _hit(hit: AnswerHit) -> ExplainedHit:
         chunk_id=hit.chunk_id,
         title=hit.title,
         score=hit.score,
-        contributions=hit.contributions,
+        contributions=tuple(_part(part, answer) for part in hit.contributions),
         sum=total,
         sum_is_score=total == hit.score,
         also_in=hit.also_in,

@@ -117,9 +117,10 @@ def _hops(answer: Answer) -> Table:
 
 
 def _lanes(answer: Answer) -> Table:
-    head = ("lane", "backend", "outcome", "hits", "weight", "in worker ms", "waited ms")
+    head = ("lane", "backend", "requirement", "outcome", "hits", "weight", "in worker ms", "waited ms")
     table = Table(*head, box=None, pad_edge=False, title="lanes", title_justify="left")
     for lane in answer.coverage.lanes:
         times = (f"{value:.2f}" if value is not None else "" for value in (lane.elapsed_ms, lane.waited_ms))
-        table.add_row(lane.lane or "-", _name(lane), lane.outcome.value, str(lane.hits), f"{lane.weight:.3f}", *times)
+        names = (lane.lane or "-", _name(lane), lane.requirement.value, lane.outcome.value)
+        table.add_row(*names, str(lane.hits), f"{lane.weight:.3f}", *times)
     return table

@@ -12,7 +12,7 @@ from rich.console import Group, RenderableType
 from rich.markup import escape
 from rich.table import Table
 
-from fanfuse_all_in_one.explanation import ExplainedHit, Explanation, name_of
+from fanfuse_all_in_one.explanation import ExplainedContribution, ExplainedHit, Explanation, name_of
 from fanfuse_all_in_one.timeline_svg import draw_timeline
 from fanfuse_cli.console import remark, results
 from fanfuse_cli.decisions import clarification_lines, decision_lines
@@ -118,12 +118,24 @@ def _timeline(found: Explanation) -> Table:
 
 
 def _lanes(found: Explanation) -> Table:
-    head = ("lane", "backend", "pool", "outcome", "hits", "window", "weight", "in worker ms", "waited ms")
+    head = (
+        "lane",
+        "backend",
+        "pool",
+        "requirement",
+        "outcome",
+        "hits",
+        "window",
+        "weight",
+        "in worker ms",
+        "waited ms",
+    )
     table = _table("lanes", *head)
     for lane in found.lanes:
         times = (f"{value:.2f}" if value is not None else "" for value in (lane.elapsed_ms, lane.waited_ms))
         window = "" if lane.window is None else str(lane.window)
-        row = (lane.lane or "-", name_of(lane), lane.pool or "", lane.outcome.value, str(lane.hits), window)
+        names = (lane.lane or "-", name_of(lane), lane.pool or "", lane.requirement.value)
+        row = (*names, lane.outcome.value, str(lane.hits), window)
         table.add_row(*row, f"{lane.weight:.4f}", *times)
     return table
 
@@ -138,15 +150,21 @@ def _hit(hit: ExplainedHit) -> Table:
     title = hit.title if len(hit.title) <= _MAX_TITLE else f"{hit.title[: _MAX_TITLE - 1]}…"
     copies = "".join(f" · also in {copy.corpus} {copy.chunk_id}" for copy in hit.also_in)
     seat = f" · lifted by the reserved seat of {hit.reserved_by}" if hit.reserved_by else ""
-    head = ("lane", "backend", "rank", "engine's score", "weight", "value")
+    head = ("lane", "backend", "rank", "engine's score", "weight", "value", "worked out again")
     table = _table(f"#{hit.rank} {hit.corpus} {hit.chunk_id}: {title}{copies}{seat}", *head)
     for part in hit.contributions:
         own = "" if part.score is None else f"{part.score:.6g}"
         row = (part.lane, f"{part.kind.value}/{part.backend}", str(part.rank), own, f"{part.weight:.4f}")
-        table.add_row(*row, repr(part.value))
+        table.add_row(*row, repr(part.value), _again(part))
     check = "= score" if hit.sum_is_score else f"≠ score {hit.score!r}"
     table.add_row("sum", "", "", "", "", f"{hit.sum!r} {check}")
     return table
+
+
+def _again(part: ExplainedContribution) -> str:
+    if part.recomputed is None:
+        return "not known"
+    return "= value" if part.recomputed == part.value else f"≠ value: {part.recomputed!r}"
 
 
 def _tail(found: Explanation) -> Iterator[str]:

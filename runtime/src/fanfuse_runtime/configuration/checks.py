@@ -4,6 +4,7 @@ An error is what can never work as written. A warning is what is probably not me
 with `registry.store` kv or postgres, corpora may also be registered by `fanfuse index`.
 """
 
+import difflib
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import combinations
@@ -31,6 +32,7 @@ def check(config: FanfuseConfig) -> Iterator[Finding]:
         _shared_aliases,
         _unconstrained,
         _sharing,
+        _quorum_tenants,
         _bounds,
         _fallbacks,
         _card_scopes,
@@ -133,6 +135,16 @@ def _shared_lanes(card: CorpusCard) -> Iterator[tuple[Kind, str, str]]:
         return wiring.shared and wiring.weight > 0.0
 
     return ((wiring.kind, wiring.backend, wiring.pool) for wiring in card.backends if usable(wiring))
+
+
+def _quorum_tenants(config: FanfuseConfig) -> Iterator[Finding]:
+    """A misspelt tenant would leave its lanes at `should` in silence."""
+    tenants = sorted(_tenants(config))
+    level = Level.ERROR if _whole_registry(config) else Level.WARNING
+    for name in sorted(config.retrieval.quorum.keys() - set(tenants)):
+        near = difflib.get_close_matches(name, tenants, 1)
+        meant = f", did you mean {near[0]!r}?" if near else f"; its tenants are: {', '.join(tenants) or 'none'}"
+        yield Finding(("retrieval", "quorum", name), f"`corpora` has no corpus of tenant {name!r}{meant}", level)
 
 
 def _bounds(config: FanfuseConfig) -> Iterator[Finding]:

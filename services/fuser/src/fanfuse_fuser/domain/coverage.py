@@ -15,6 +15,7 @@ from fanfuse_fuser.domain.join import NOT_WAITED, LaneResult, Loss
 
 REPLIED_WELL = frozenset({LaneOutcome.ANSWERED, LaneOutcome.EMPTY, LaneOutcome.CUT})
 """The engine was asked and gave what it has."""
+_FUSED = frozenset({LaneOutcome.ANSWERED, LaneOutcome.CUT})
 GONE = frozenset({LaneOutcome.FAILED, LaneOutcome.LATE, LaneOutcome.SKIPPED_UNHEALTHY})
 """What a lane that was wired could have given is missing."""
 _INCOMPLETE = GONE | {LaneOutcome.CUT}
@@ -46,7 +47,7 @@ def ranked_lists(results: Iterable[LaneResult]) -> list[RankedList]:
     return [
         RankedList(result.lane, result.reply.hits)
         for result in results
-        if result.reply is not None and outcome_of(result) in {LaneOutcome.ANSWERED, LaneOutcome.CUT}
+        if result.reply is not None and outcome_of(result) in _FUSED
     ]
 
 
@@ -117,6 +118,7 @@ def _out_of_time(result: LaneResult) -> bool:
 
 def _report(result: LaneResult) -> LaneReport:
     lane, reply, outcome = result.lane, result.reply, outcome_of(result)
+    scores = [hit.score for hit in reply.hits] if reply and outcome in _FUSED else []
     failure, reason = _why(reply) if reply else _LOST[result.loss or Loss.NEVER_REPLIED]
     return LaneReport(
         lane=lane.name,
@@ -132,6 +134,8 @@ def _report(result: LaneResult) -> LaneReport:
         reason=reason,
         elapsed_ms=reply.elapsed_ms if reply else None,
         waited_ms=result.waited_ms,
+        lowest_score=min(scores, default=None),
+        highest_score=max(scores, default=None),
     )
 
 

@@ -5,17 +5,36 @@ A policy looks at one lane at a time, so its votes depend on nothing that anothe
 
 from collections.abc import Sequence
 from math import inf
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
-from fanfuse_contracts.fusion import FusionConfig, FusionPolicy
-from fanfuse_contracts.retrieval import LaneHit
+from fanfuse_contracts.fusion import FusionApplied, FusionConfig, FusionPolicy
+
+
+class Found(Protocol):
+    """What a policy sees of a hit."""
+
+    @property
+    def rank(self) -> int:
+        """From 1."""
+
+    @property
+    def score(self) -> float:
+        """The engine's own."""
+
+
+class Scale(NamedTuple):
+    """What all hits of a lane have in common."""
+
+    count: int
+    lowest: float
+    highest: float
 
 
 class Policy(Protocol):
     """How much a lane's hits count."""
 
-    def values(self, weight: float, hits: Sequence[LaneHit]) -> list[float]:
-        """One finite value ≥ 0 per hit, in the order of `hits`. `weight` > 0."""
+    def values(self, weight: float, hits: Sequence[Found], scale: Scale | None = None) -> list[float]:
+        """One finite value ≥ 0 per hit, in the order of `hits`. `weight` > 0. `scale`: where `hits` are only some."""
 
     def best(self, weight: float) -> float:
         """The most that a lane of this weight can add to a hit, whatever it finds."""
@@ -27,7 +46,7 @@ class Rrf:
     def __init__(self, k: int) -> None:
         self._k = _checked(k)
 
-    def values(self, weight: float, hits: Sequence[LaneHit]) -> list[float]:
+    def values(self, weight: float, hits: Sequence[Found], scale: Scale | None = None) -> list[float]:
         """Falls with the rank."""
         k = self._k
         return [weight / (k + hit.rank) for hit in hits]
@@ -43,7 +62,7 @@ class RrfRank:
     def __init__(self, k: int) -> None:
         self._k = _checked(k)
 
-    def values(self, weight: float, hits: Sequence[LaneHit]) -> list[float]:
+    def values(self, weight: float, hits: Sequence[Found], scale: Scale | None = None) -> list[float]:
         """Falls with the rank; never above 1 / k, whatever the weight."""
         k = self._k
         return [1.0 / (k + hit.rank / weight) for hit in hits]
@@ -61,14 +80,14 @@ class MinMax:
     from worse: x is 1/2. Negative scores are scores like any other. A cut list is brought to 0 to 1 over what came.
     """
 
-    def values(self, weight: float, hits: Sequence[LaneHit]) -> list[float]:
+    def values(self, weight: float, hits: Sequence[Found], scale: Scale | None = None) -> list[float]:
         """Rises with the engine's score."""
         if not hits:
             return []
         scores = [hit.score for hit in hits]
-        count, lowest, highest = len(scores), min(scores), max(scores)
+        count, lowest, highest = scale or Scale(len(scores), min(scores), max(scores))
         if lowest == highest:
-            return [weight * ((1.0 + (count - 1) * 0.5) / count)] * count
+            return [weight * ((1.0 + (count - 1) * 0.5) / count)] * len(scores)
         if highest - lowest == inf:  # halves of the ends of the range can be told apart
             scores, lowest, highest = [score / 2 for score in scores], lowest / 2, highest / 2
         span, steps = highest - lowest, count - 1
@@ -79,19 +98,19 @@ class MinMax:
         return weight
 
 
-def build_policy(config: FusionConfig) -> Policy:
-    """The policy that the configuration names."""
+def build_policy(config: FusionConfig | FusionApplied) -> Policy:
+    """The policy that a configuration, or an answer, names."""
     match config.policy:
         case FusionPolicy.RRF:
-            return Rrf(config.k)
+            return Rrf(_checked(config.k))
         case FusionPolicy.RRF_RANK:
-            return RrfRank(config.k)
+            return RrfRank(_checked(config.k))
         case FusionPolicy.MINMAX:
             return MinMax()
 
 
-def _checked(k: int) -> int:
+def _checked(k: int | None) -> int:
     """Raises `ValueError` unless k is an int > 0."""
-    if type(k) is not int or k < 1:
+    if k is None or type(k) is not int or k < 1:
         raise ValueError(f"k is {k!r}: reciprocal rank fusion takes an integer above zero")
     return k
