@@ -221,6 +221,7 @@ QUALITY: Final = (
         (Query(PRICE, "{{kind}}"),),
         SHARE,
         "bargauge",
+        width=6,
         options=BARS,
         defaults=AS_SHARE,
     ),
@@ -232,6 +233,7 @@ QUALITY: Final = (
             "{{kind}}",
         ),
         unit=SHARE,
+        width=6,
         defaults=AS_SHARE,
     ),
     over_time(
@@ -241,6 +243,7 @@ QUALITY: Final = (
             share(rate(m.QUALITY_PAIRS_TOTAL, "pair", 'found="both"'), rate(m.QUALITY_PAIRS_TOTAL, "pair")), "{{pair}}"
         ),
         unit=SHARE,
+        width=6,
         defaults=AS_SHARE,
     ),
     over_time(
