@@ -6,8 +6,7 @@ the live one could have been missed. It never invents, reorders or repairs an an
 
 import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Iterable
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -21,6 +20,7 @@ from fanfuse_client.streaming import run_bounded
 from fanfuse_client.tracing import trace_headers
 from fanfuse_contracts import headers as names
 from fanfuse_contracts import streams, subjects
+from fanfuse_contracts.access import Access
 from fanfuse_contracts.answer import Answer
 from fanfuse_contracts.plan import DecideReply, DecideRequest
 from fanfuse_contracts.query import Principal, SubmittedQuery
@@ -73,14 +73,15 @@ class Client:
         tenant: str,
         *,
         principal: Principal | None = None,
-        creds: Path | None = None,
-        inbox_prefix: str | None = None,
+        access: Access | None = None,
     ) -> None:
         """`url`: one NATS URL, or several separated by commas. `principal` is stated in every query that has neither a
-        principal nor a `principal_token`."""
+        principal nor a `principal_token`. `access`: who the caller is on the bus; its user is the tenant's unless it
+        names another."""
         self.tenant = check_token(tenant, "tenant")
         self._principal = principal
-        self._connection = Connection(url, creds, inbox_prefix)
+        access = access or Access()
+        self._connection = Connection(url, replace(access, user=access.user or tenant))
         self._connection.on_reconnected = self._read_missed
         self._waiting: set[_Waiting] = set()
 

@@ -8,7 +8,6 @@ import json
 import logging
 import random
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Final
 
 from nats.aio.client import Client as NatsClient
@@ -19,6 +18,7 @@ from nats.errors import TimeoutError as NatsTimeoutError
 
 from fanfuse_client.errors import ClientError, NotConnected, Overloaded, TooLarge, Unavailable
 from fanfuse_contracts import limits
+from fanfuse_contracts.access import Access
 from fanfuse_contracts.addresses import without_login
 
 CONNECT_TIMEOUT_S: Final = 5.0
@@ -33,17 +33,15 @@ _log = logging.getLogger(__name__)
 class Connection:
     """A NATS client that reconnects for ever once it was connected."""
 
-    def __init__(self, url: str, creds: Path | None, inbox_prefix: str | None) -> None:
+    def __init__(self, url: str, access: Access) -> None:
         self._url = url
-        self._creds = creds
-        self._inbox_prefix = inbox_prefix
+        self._access = access
         self._last_error = ""
         self.nc = NatsClient()
         self.on_reconnected: Callable[[], Awaitable[None]] | None = None
 
     async def open(self) -> None:
         """Connect; raises `NotConnected` when that takes longer than five seconds."""
-        options = {"inbox_prefix": self._inbox_prefix} if self._inbox_prefix else {}
         connecting = self.nc.connect(
             self._url.split(","),
             name="fanfuse-client",
@@ -52,8 +50,7 @@ class Connection:
             pending_size=_MAX_PENDING_BYTES,
             error_cb=self._on_error,
             reconnected_cb=self._on_reconnected,
-            user_credentials=str(self._creds) if self._creds else None,
-            **options,  # type: ignore[arg-type]
+            **self._access.options(),
         )
         try:
             await asyncio.wait_for(connecting, CONNECT_TIMEOUT_S)

@@ -32,7 +32,7 @@ from fanfuse_runtime.pools import PoolsView
 from fanfuse_runtime.registry import BackendsView
 from fanfuse_runtime.service import Service, ServiceFactory
 from fanfuse_runtime.settings import RuntimeSettings
-from fanfuse_runtime.setup import ensure_topology_in_time
+from fanfuse_runtime.setup import ensure_topology_in_time, rights_of
 from fanfuse_runtime.stores import build_store
 from fanfuse_runtime.tasks import end_tasks
 from fanfuse_runtime.telemetry import build_tracer_provider, shut_down
@@ -75,7 +75,7 @@ class Process:
         self.metrics.follow(metrics.TASKS, lambda: float(len(asyncio.all_tasks(loop))))
         await self._start_ops()
         self.context = self._build_context(await self._connection.open())
-        await ensure_topology_in_time(self.context.bus.js)
+        await ensure_topology_in_time(self.context.bus.js, rights_of(self.settings))
         await self._measure_clock()
         await self.context.corpora.start()
         self.metrics.follow(metrics.REGISTRY_AGE_SECONDS, lambda: self.context.corpora.age_s)
@@ -151,7 +151,7 @@ class Process:
     async def _set_up_again(self) -> None:
         # Memory streams vanish with the broker, so the setup step runs again before anything is asked for.
         self.context.pools.forget_time()
-        await ensure_topology_in_time(self.context.bus.js)
+        await ensure_topology_in_time(self.context.bus.js, rights_of(self.settings))
         for service in self.services:
             await service.router.on_reconnect()
         self.context.corpora.reread()

@@ -9,11 +9,13 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 from faststream.nats import NatsBroker
+from faststream.nats.security import NatsCredentials, NatsNKey, NatsSecurity, NatsUserPassword
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
 from nats.errors import SlowConsumerError
 
 from fanfuse_contracts import metrics
+from fanfuse_contracts.access import Access
 from fanfuse_runtime.logs import get_logger
 from fanfuse_runtime.metrics import Metrics
 from fanfuse_runtime.settings import RuntimeSettings
@@ -34,6 +36,7 @@ class Connection:
         self._on_reconnect = on_reconnect
         self._next_error_log = 0.0
         self._client: Client | None = None
+        access = settings.access()
         self.broker = NatsBroker(
             settings.nats_url.split(","),
             name="fanfuse",
@@ -48,7 +51,8 @@ class Connection:
             apply_types=False,
             serializer=None,
             logger=None,
-            user_credentials=str(settings.nats_creds) if settings.nats_creds else None,
+            security=_security(access),
+            inbox_prefix=access.inbox,
         )
 
     async def open(self) -> Client:
@@ -89,3 +93,15 @@ class Connection:
 
     async def _note_disconnect(self) -> None:
         _log.warning("bus.disconnected")
+
+
+def _security(access: Access) -> NatsSecurity:
+    """The same as `Access.options`, as FastStream wants it."""
+    tls = access.tls()
+    if access.nkey is not None:
+        return NatsNKey.from_file(access.nkey, ssl_context=tls)
+    if access.creds is not None:
+        return NatsCredentials.from_file(access.creds, ssl_context=tls)
+    if access.user is not None and access.password is not None:
+        return NatsUserPassword(access.user, access.password, ssl_context=tls)
+    return NatsSecurity(ssl_context=tls)

@@ -28,7 +28,7 @@ from fanfuse_runtime.guard import Guard, OnFailed
 from fanfuse_runtime.logs import get_logger
 from fanfuse_runtime.pull import PullLoop
 from fanfuse_runtime.rejections import reject_invalid
-from fanfuse_runtime.setup import ensure_consumer
+from fanfuse_runtime.setup import ensure_consumer, in_time, rights_of
 from fanfuse_runtime.slots import Slots
 from fanfuse_runtime.telemetry import extract, inject, span
 
@@ -181,14 +181,15 @@ class ServiceRouter:
     async def attach(self) -> None:
         """Ensure the consumers and put a pull loop under each declared subscriber."""
         for spec, in_flight, subscriber in self._declared:
-            await ensure_consumer(self._context.bus.js, spec)
+            await in_time(self._ensure(spec))
             loop = PullLoop(self._context.bus.nc, spec, in_flight, subscriber.process_message, self._ensure(spec))
             # FastStream starts its own fetching only where no subscription is set.
             subscriber.subscription = loop
             self._loops.append(loop)
 
     def _ensure(self, spec: ConsumerSpec) -> Callable[[], Awaitable[None]]:
-        return lambda: ensure_consumer(self._context.bus.js, spec)
+        context = self._context
+        return lambda: ensure_consumer(context.bus.js, spec, rights_of(context.settings))
 
     async def start(self) -> None:
         """Begin to fetch."""
@@ -198,7 +199,7 @@ class ServiceRouter:
     async def on_reconnect(self) -> None:
         """Ensure the consumers again and ask anew."""
         for spec, _, _ in self._declared:
-            await ensure_consumer(self._context.bus.js, spec)
+            await in_time(self._ensure(spec))
         for loop in self._loops:
             await loop.on_reconnect()
 

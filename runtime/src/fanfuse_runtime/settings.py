@@ -3,13 +3,24 @@
 A blank variable counts as unset. Precedence: argument > environment > default.
 """
 
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import AliasChoices, Field
+from pydantic import AliasChoices, Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from fanfuse_contracts import limits
+from fanfuse_contracts.access import Access
+
+
+class Creates(StrEnum):
+    """What of the bus a process creates where it is missing; for the rest it waits."""
+
+    ALL = "all"
+    MEMORY = "memory"
+    """Streams in memory alone, which go with a lone broker."""
+    NOTHING = "nothing"
 
 
 class RuntimeSettings(BaseSettings):
@@ -23,8 +34,25 @@ class RuntimeSettings(BaseSettings):
         default="nats://127.0.0.1:4222", validation_alias=AliasChoices("nats_url", "NATS_URL", "FANFUSE_NATS_URL")
     )
     """One URL, or several separated by commas."""
+    nats_user: str | None = None
+    """Name of this process's user on the bus, where the server knows users: it hears answers below `_INBOX_<user>`."""
+    nats_password: SecretStr | None = None
+    """Of that user. A password, an nkey and a credentials file exclude each other."""
+    nats_nkey: Path | None = None
+    """File with the seed of this process's nkey."""
     nats_creds: Path | None = None
     """Credentials file (JWT and nkey) of this process."""
+    nats_ca_file: Path | None = None
+    """PEM file of the authority that signed the server's certificate. Unset: the system's."""
+    nats_cert_file: Path | None = None
+    """PEM file of this process's own certificate, where the server asks for one."""
+    nats_key_file: Path | None = None
+    """PEM file of its key."""
+    creates: Creates = Creates.ALL
+    """What it creates on the bus where it is missing: `all`, `memory` (streams in memory alone) or `nothing`; it waits
+    for the rest, which `fanfuse deploy setup` creates."""
+    stream_replicas: Annotated[int, Field(ge=1, le=5)] = 1
+    """Copies of each stream it creates, on as many servers."""
     data_dir: Path = Path(".fanfuse")
     """Index generations of embedded engines, and the embedding cache."""
     config_file: Path | None = None
@@ -37,3 +65,20 @@ class RuntimeSettings(BaseSettings):
     """How long a stop waits for messages in flight before it gives them back."""
     trace_sample: Annotated[float, Field(ge=0.0, le=1.0)] = 1.0
     """Share of traces recorded when no parent decides."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        self.access()
+        return self
+
+    def access(self) -> Access:
+        """Who this process is on the bus; raises `ValueError` for what contradicts itself."""
+        return Access(
+            user=self.nats_user,
+            password=self.nats_password.get_secret_value() if self.nats_password is not None else None,
+            nkey=self.nats_nkey,
+            creds=self.nats_creds,
+            ca_file=self.nats_ca_file,
+            cert_file=self.nats_cert_file,
+            key_file=self.nats_key_file,
+        )

@@ -4,8 +4,9 @@ A difference is a `SetupMismatchError` that names each field: nothing is changed
 """
 
 import asyncio
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Final
 
 from nats.errors import NoRespondersError
 from nats.errors import TimeoutError as NatsTimeoutError
@@ -13,10 +14,14 @@ from nats.js import JetStreamContext, api
 from nats.js.errors import BadRequestError, NotFoundError, ServerError, ServiceUnavailableError
 
 from fanfuse_contracts import streams
-from fanfuse_contracts.streams import BucketSpec, ConsumerSpec, StreamSpec
+from fanfuse_contracts.streams import BucketSpec, ConsumerSpec, Storage, StreamSpec
+from fanfuse_runtime.logs import get_logger
+from fanfuse_runtime.settings import Creates, RuntimeSettings
 
 _TRIES = 50
 _RETRY_S = 0.2
+_LOG_EVERY = 25
+_log = get_logger("setup")
 TRANSIENT = (NatsTimeoutError, NoRespondersError, ServiceUnavailableError, ServerError)
 """JetStream is not up yet, has no leader, or still removes a stream of that name: try again."""
 
@@ -31,7 +36,28 @@ class SetupMismatchError(RuntimeError):
         )
 
 
-def stream_config(spec: StreamSpec) -> api.StreamConfig:
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """What this process creates where it is missing, and with how many copies."""
+
+    creates: Creates = Creates.ALL
+    replicas: int = 1
+
+    def over(self, spec: StreamSpec | ConsumerSpec | BucketSpec) -> bool:
+        """True if it creates such a thing; else somebody else does."""
+        in_memory = isinstance(spec, StreamSpec) and spec.storage is Storage.MEMORY
+        return self.creates is Creates.ALL or (self.creates is Creates.MEMORY and in_memory)
+
+
+ALL_RIGHTS: Final = Rights()
+
+
+def rights_of(settings: RuntimeSettings) -> Rights:
+    """As the settings of a process say."""
+    return Rights(settings.creates, settings.stream_replicas)
+
+
+def stream_config(spec: StreamSpec, replicas: int = 1) -> api.StreamConfig:
     """The server's configuration for a stream of the contract."""
     return api.StreamConfig(
         name=spec.name,
@@ -47,6 +73,7 @@ def stream_config(spec: StreamSpec) -> api.StreamConfig:
         duplicate_window=spec.duplicates_s,
         allow_direct=spec.allow_direct,
         republish=api.RePublish(src=spec.republish[0], dest=spec.republish[1]) if spec.republish else None,
+        num_replicas=replicas,
     )
 
 
@@ -80,12 +107,14 @@ def _differences(wanted: Any, found: Any, fields: Iterable[str]) -> list[str]:
     return rows
 
 
-async def ensure_stream(js: JetStreamContext, spec: StreamSpec) -> None:
-    """Create the stream, or compare it; raises `SetupMismatchError`."""
-    config = stream_config(spec)
+async def ensure_stream(js: JetStreamContext, spec: StreamSpec, rights: Rights = ALL_RIGHTS) -> None:
+    """Create the stream, or compare it; raises `SetupMismatchError`, and `NotFoundError` where others create it."""
+    config = stream_config(spec, rights.replicas)
     try:
         found = (await js.stream_info(spec.name)).config
     except NotFoundError:
+        if not rights.over(spec):
+            raise
         try:
             await js.add_stream(config)
         except BadRequestError:
@@ -102,12 +131,14 @@ async def ensure_stream(js: JetStreamContext, spec: StreamSpec) -> None:
         raise SetupMismatchError(f"stream {spec.name}", rows)
 
 
-async def ensure_consumer(js: JetStreamContext, spec: ConsumerSpec) -> None:
-    """Create the durable consumer, or compare it; raises `SetupMismatchError`."""
+async def ensure_consumer(js: JetStreamContext, spec: ConsumerSpec, rights: Rights = ALL_RIGHTS) -> None:
+    """Create the durable consumer, or compare it; raises as `ensure_stream` does."""
     config = consumer_config(spec)
     try:
         found = (await js.consumer_info(spec.stream, spec.durable)).config
     except NotFoundError:
+        if not rights.over(spec):
+            raise
         try:
             await js.add_consumer(spec.stream, config)
         except BadRequestError as error:
@@ -118,31 +149,46 @@ async def ensure_consumer(js: JetStreamContext, spec: ConsumerSpec) -> None:
         raise SetupMismatchError(f"consumer {spec.durable} of {spec.stream}", rows)
 
 
-async def ensure_bucket(js: JetStreamContext, spec: BucketSpec) -> None:
-    """Create the key-value bucket if it does not exist."""
+async def ensure_bucket(js: JetStreamContext, spec: BucketSpec, rights: Rights = ALL_RIGHTS) -> None:
+    """Create the key-value bucket if it does not exist; raises `NotFoundError` where others create it."""
     try:
         await js.key_value(spec.name)
     except NotFoundError:
-        await js.create_key_value(bucket=spec.name, history=1, max_bytes=spec.max_bytes, direct=True)
+        if not rights.over(spec):
+            raise
+        await js.create_key_value(
+            bucket=spec.name, history=1, max_bytes=spec.max_bytes, direct=True, replicas=rights.replicas
+        )
 
 
-async def ensure_topology(js: JetStreamContext) -> None:
+async def ensure_topology(js: JetStreamContext, rights: Rights = ALL_RIGHTS) -> None:
     """Everything the contract declares but the pools' consumers, which their workers ensure."""
     for stream in streams.STREAMS:
-        await ensure_stream(js, stream)
+        await ensure_stream(js, stream, rights)
     for bucket in streams.BUCKETS:
-        await ensure_bucket(js, bucket)
+        await ensure_bucket(js, bucket, rights)
     for consumer in streams.CONSUMERS:
-        await ensure_consumer(js, consumer)
+        await ensure_consumer(js, consumer, rights)
 
 
-async def ensure_topology_in_time(js: JetStreamContext) -> None:
+async def ensure_topology_in_time(js: JetStreamContext, rights: Rights = ALL_RIGHTS) -> None:
     """The same, patient with a broker that is just starting: JetStream may need seconds to find its leader."""
-    for _ in range(_TRIES):
+    await in_time(lambda: ensure_topology(js, rights))
+
+
+async def in_time(ensure: Callable[[], Awaitable[None]]) -> None:
+    """Repeat while the broker is not up yet, and for as long as something is missing that others create."""
+    tries = 0
+    while True:
         try:
-            await ensure_topology(js)
+            await ensure()
+        except NotFoundError as error:
+            if tries % _LOG_EVERY == 0:
+                _log.warning("setup.missing", waits_for="what `fanfuse deploy setup` creates", error=str(error))
         except TRANSIENT:
-            await asyncio.sleep(_RETRY_S)
+            if tries >= _TRIES:
+                raise
         else:
             return
-    await ensure_topology(js)
+        tries += 1
+        await asyncio.sleep(_RETRY_S)

@@ -15,7 +15,7 @@ from typing import Final, TypeVar
 
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
-from nats.js.errors import NoKeysError
+from nats.js.errors import NoKeysError, NotFoundError
 from nats.js.kv import KeyValue
 from pydantic import ValidationError
 
@@ -24,6 +24,7 @@ from fanfuse_all_in_one.failures import ConflictError, OperatorError
 from fanfuse_backend_workers.adapters.engines import connect_server
 from fanfuse_backend_workers.connections import Connections
 from fanfuse_contracts import limits, streams
+from fanfuse_contracts.access import Access
 from fanfuse_contracts.addresses import without_login
 from fanfuse_contracts.base import Model
 from fanfuse_contracts.config import FanfuseConfig
@@ -38,7 +39,7 @@ from fanfuse_runtime.masking import mask
 from fanfuse_runtime.memory_store import MemoryCorpusStore
 from fanfuse_runtime.pools import PoolsView
 from fanfuse_runtime.settings import RuntimeSettings
-from fanfuse_runtime.setup import TRANSIENT, ensure_topology
+from fanfuse_runtime.setup import TRANSIENT, Rights, ensure_topology, rights_of
 from fanfuse_runtime.stores import build_store
 
 M = TypeVar("M", bound=Model)
@@ -219,7 +220,7 @@ async def operator_on(
     settings = RuntimeSettings()
     stated = load_config(settings.config_file) if config is None else config
     data = data_dir or settings.data_dir
-    bus = await _bus_at(url)
+    bus = await _bus_at(url, settings.access(), rights_of(settings))
     try:
         with _plainly():
             store = build_store(stated, bus, data)
@@ -244,14 +245,14 @@ async def cards_of_file(config: FanfuseConfig, data_dir: Path) -> list[CorpusCar
     return [each.card for each in found if each.card is not None]
 
 
-async def _bus_at(url: str) -> Bus:
+async def _bus_at(url: str, access: Access, rights: Rights) -> Bus:
     problems: list[str] = []
     client = Client()
     try:
-        await asyncio.wait_for(_connect(client, url, problems.append), _CONNECT_TIMEOUT_S)
+        await asyncio.wait_for(_connect(client, url, access, problems.append), _CONNECT_TIMEOUT_S)
         clock = BrokerClock()
         bus = Bus(client, clock, f"{os.getpid()}-{token_hex(3)}")
-        await _set_up(bus)
+        await _set_up(bus, rights)
         await clock.measure(client)
     except (NatsError, OSError, TimeoutError) as error:
         await client.close()
@@ -261,19 +262,21 @@ async def _bus_at(url: str) -> Bus:
     return bus
 
 
-async def _connect(client: Client, url: str, on_problem: Callable[[str], None]) -> None:
+async def _connect(client: Client, url: str, access: Access, on_problem: Callable[[str], None]) -> None:
     async def note(error: Exception) -> None:
         on_problem(str(error) or type(error).__name__)
 
-    await client.connect(url.split(","), name="fanfuse-operator", max_reconnect_attempts=-1, error_cb=note)
+    await client.connect(
+        url.split(","), name="fanfuse-operator", max_reconnect_attempts=-1, error_cb=note, **access.options()
+    )
 
 
-async def _set_up(bus: Bus) -> None:
+async def _set_up(bus: Bus, rights: Rights) -> None:
     deadline = time.monotonic() + _CONNECT_TIMEOUT_S
     while True:
         try:
-            await ensure_topology(bus.js)
-        except TRANSIENT:
+            await ensure_topology(bus.js, rights)
+        except (*TRANSIENT, NotFoundError):
             if time.monotonic() > deadline:
                 raise
             await asyncio.sleep(0.1)

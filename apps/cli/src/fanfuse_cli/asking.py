@@ -22,6 +22,7 @@ from fanfuse_cli.options import (
     parsed_filter,
     principal,
     running_bus,
+    stated_access,
 )
 from fanfuse_contracts import limits
 from fanfuse_contracts.answer import Answer
@@ -84,7 +85,7 @@ def ask(
     from fanfuse_client import Client
 
     async def run(url: str) -> Answer:
-        async with Client(url, tenant, principal=who) as client:
+        async with Client(url, tenant, principal=who, access=stated_access()) as client:
             return await client.ask(_text(text), principal_token=principal_token or None, **fields)
 
     answer = asyncio.run(run(running_bus(data, nats_url)))
@@ -119,7 +120,7 @@ def decide(
     from fanfuse_client import Client
 
     async def run(url: str) -> DecideReply:
-        async with Client(url, tenant, principal=who) as client:
+        async with Client(url, tenant, principal=who, access=stated_access()) as client:
             return await client.decide(_text(text), principal_token=principal_token or None, **fields)
 
     reply = asyncio.run(run(running_bus(data, nats_url)))

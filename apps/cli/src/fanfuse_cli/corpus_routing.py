@@ -27,6 +27,7 @@ from fanfuse_cli.options import (
     parsed_filter,
     principal,
     running_bus,
+    stated_access,
     stated_url,
 )
 from fanfuse_cli.routing import OfTenant, Pins, Text
@@ -67,7 +68,7 @@ def route_corpora(
     else:
 
         async def run(url: str, of_tenant: str) -> DecideReply:
-            async with Client(url, of_tenant, principal=who) as client:
+            async with Client(url, of_tenant, principal=who, access=stated_access()) as client:
                 return await client.decide(text, **fields)
 
         reply = asyncio.run(run(running_bus(data, nats_url), tenant))

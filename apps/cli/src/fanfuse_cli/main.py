@@ -2,7 +2,20 @@
 
 import typer
 
-from fanfuse_cli import asking, config, corpora, deadletters, explaining, health, routing, running, status, training
+from fanfuse_cli import (
+    asking,
+    config,
+    corpora,
+    deadletters,
+    deploying,
+    explaining,
+    health,
+    routing,
+    running,
+    status,
+    tenants,
+    training,
+)
 from fanfuse_cli.demo.command import demo
 
 app = typer.Typer(
@@ -26,3 +39,5 @@ app.add_typer(training.routing_app, name="routing")
 app.add_typer(deadletters.deadletter_app, name="deadletter")
 app.add_typer(config.config_app, name="config")
 app.add_typer(health.health_app, name="health")
+app.add_typer(deploying.deploy_app, name="deploy")
+app.add_typer(tenants.tenants_app, name="tenants")

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from fanfuse_all_in_one.databus import BusUnavailableError, find_bus
+from fanfuse_contracts.access import Access
 from fanfuse_contracts.config import FanfuseConfig
 from fanfuse_contracts.query import Principal
 from fanfuse_contracts.tokens import InvalidTokenError, check_token
@@ -23,6 +24,7 @@ def _token(value: str | None) -> str | None:
 
 
 Tenant = Annotated[str, typer.Option("--tenant", help="Who owns the corpora and asks.", callback=_token)]
+TenantName = Annotated[str, typer.Argument(help="The tenant.", callback=_token)]
 Corpus = Annotated[str, typer.Option("--corpus", help="Name of the corpus.", callback=_token)]
 DataDir = Annotated[
     Path,
@@ -70,6 +72,13 @@ def parsed_filter(text: str) -> Any:
         return json.loads(text)
     except ValueError as error:
         raise typer.BadParameter(f"--filter is not JSON: {error}") from error
+
+
+def stated_access() -> Access:
+    """Who this command is on the bus: `FANFUSE_NATS_USER`, `FANFUSE_NATS_NKEY` and their like, as for a service."""
+    from fanfuse_runtime.settings import RuntimeSettings
+
+    return RuntimeSettings().access()
 
 
 def running_bus(data_dir: Path, nats_url: str | None) -> str:

@@ -1,0 +1,1 @@
+"""What a cluster needs of an installation, made from contracts and the operator's file."""

@@ -1,0 +1,87 @@
+"""The part of a nats-server's configuration that says who may do what: `accounts`, in one account or one per tenant.
+
+In: the users file and the pools of workers. Out: text that `nats.conf` includes. It holds public keys only.
+"""
+
+import json
+from collections.abc import Iterable
+from typing import Any, Final
+
+from fanfuse_all_in_one.deploying.users_file import UsersFile
+from fanfuse_all_in_one.failures import OperatorError
+from fanfuse_contracts import flow, permissions, streams, subjects
+from fanfuse_contracts.enums import Kind
+from fanfuse_contracts.permissions import Permissions
+
+ACCOUNT: Final = "FANFUSE"
+_HEAD: Final = "# Made by `fanfuse deploy nats`: change the users file and make it again.\n"
+_RESPONSES: Final = {"max": 1, "expires": "1m"}
+_Pools = Iterable[tuple[Kind, str]]
+
+
+def render_one_account(users: UsersFile, pools: _Pools) -> str:
+    """Everybody in one account: permissions keep tenants apart. Raises `OperatorError` where a service has no key."""
+    services = _services(users, pools)
+    tenants = [
+        row for tenant, keys in sorted(users.tenants.items()) for row in _rows(permissions.of_tenant(tenant), keys)
+    ]
+    return _rendered({ACCOUNT: {"jetstream": "enabled", "users": [*services, *tenants]}})
+
+
+def render_account_per_tenant(users: UsersFile, pools: _Pools) -> str:
+    """Each tenant in an account of its own, which reaches exactly its own subjects; clients see no difference.
+
+    The server itself puts the account's name where the tenant stands, so not even a wrong permission lets one tenant
+    publish for another. Raises `OperatorError` where a service has no key.
+    """
+    shared = {"jetstream": "enabled", "users": _services(users, pools), "exports": _exports()}
+    own = {
+        tenant: {"users": _rows(permissions.of_tenant(tenant), keys), "imports": _imports(tenant)}
+        for tenant, keys in sorted(users.tenants.items())
+    }
+    return _rendered({ACCOUNT: shared, **own})
+
+
+def _rendered(accounts: dict[str, Any]) -> str:
+    return f"{_HEAD}accounts: {json.dumps(accounts, indent=2)}\n"
+
+
+def _services(users: UsersFile, pools: _Pools) -> list[dict[str, Any]]:
+    wanted = permissions.of_everyone(pools, ())
+    missing = users.missing(one.user for one in wanted)
+    if missing:
+        raise OperatorError(f"no key for {', '.join(missing)}: `fanfuse deploy keys` makes them")
+    return [row for one in wanted for row in _rows(one, users.services[one.user])]
+
+
+def _rows(one: Permissions, keys: Iterable[str]) -> list[dict[str, Any]]:
+    allowed: dict[str, Any] = {"publish": {"allow": list(one.publish)}, "subscribe": {"allow": list(one.subscribe)}}
+    if one.responds:
+        allowed["allow_responses"] = _RESPONSES
+    return [{"nkey": key, "permissions": allowed} for key in keys]
+
+
+_STORED_ANSWER: Final = f"$JS.API.DIRECT.GET.{streams.ANSWERS.name}.{subjects.QUERY_FUSED}"
+
+
+def _asked() -> list[str]:
+    """What tenants publish, with `*` where the tenant stands."""
+    return [*(channel.subject for channel in flow.CHANNELS if flow.CALLER in channel.publishers), _STORED_ANSWER]
+
+
+def _tenant_position(pattern: str) -> int:
+    return pattern.split(".").index("*") + 1
+
+
+def _exports() -> list[dict[str, Any]]:
+    return [
+        *({"service": pattern, "account_token_position": _tenant_position(pattern)} for pattern in _asked()),
+        {"stream": subjects.QUERY_ANSWERED, "account_token_position": _tenant_position(subjects.QUERY_ANSWERED)},
+    ]
+
+
+def _imports(tenant: str) -> list[dict[str, Any]]:
+    def own(pattern: str) -> dict[str, str]:
+        return {"account": ACCOUNT, "subject": pattern.replace("*", tenant, 1)}
+
+    return [*({"service": own(pattern)} for pattern in _asked()), {"stream": own(subjects.QUERY_ANSWERED)}]

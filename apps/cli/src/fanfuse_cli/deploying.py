@@ -1,0 +1,70 @@
+"""`fanfuse deploy`: what a cluster needs of an installation, printed or written; it talks to no cluster."""
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fanfuse_cli.console import remark
+from fanfuse_cli.failures import plainly
+from fanfuse_cli.options import DEFAULT_DATA, ConfigFile, DataDir, NatsUrl, running_bus, stated_config
+from fanfuse_contracts.config import FanfuseConfig
+
+if TYPE_CHECKING:
+    from fanfuse_contracts.enums import Kind
+
+deploy_app = typer.Typer(help="What a cluster needs: streams, users of the bus, workers.", no_args_is_help=True)
+
+Users = Annotated[
+    Path, typer.Option("--users", help="The users file: public keys of services and tenants.", envvar="FANFUSE_USERS")
+]
+Seeds = Annotated[Path, typer.Option("--seeds", help="Folder for the private halves, one file per service.")]
+PerTenant = Annotated[
+    bool, typer.Option("--account-per-tenant", help="An account of its own for each tenant instead of one for all.")
+]
+DEFAULT_USERS = Path("nats-users.yaml")
+
+
+@deploy_app.command("setup")
+@plainly
+def setup(file: ConfigFile = None, data: DataDir = DEFAULT_DATA, nats_url: NatsUrl = None) -> None:
+    """Create the streams, buckets and consumers of the bus, those of the file's pools too; compare what exists."""
+    from fanfuse_all_in_one.deploying.setting_up import set_up
+
+    for name in asyncio.run(set_up(running_bus(data, nats_url), _pools(file))):
+        print(name)
+
+
+@deploy_app.command("keys")
+@plainly
+def keys(file: ConfigFile = None, users: Users = DEFAULT_USERS, seeds: Seeds = Path("nats-seeds")) -> None:
+    """Make a key for every service of the file that has none."""
+    from fanfuse_all_in_one.deploying.keys import make_missing_keys
+
+    made = make_missing_keys(users, seeds, _pools(file))
+    for user in made:
+        print(user)
+    remark(f"{users}: {len(made)} new; each seed stands in {seeds} alone: keep it as a Secret, then delete it there")
+
+
+@deploy_app.command("nats")
+@plainly
+def nats(file: ConfigFile = None, users: Users = DEFAULT_USERS, per_tenant: PerTenant = False) -> None:
+    """Print who may do what on the bus, as nats-server reads it (`include` it in nats.conf, then reload)."""
+    from fanfuse_all_in_one.deploying.nats_users import render_account_per_tenant, render_one_account
+    from fanfuse_all_in_one.deploying.users_file import UsersFile
+
+    render = render_account_per_tenant if per_tenant else render_one_account
+    sys.stdout.write(render(UsersFile.read(users), _pools(file)))
+
+
+def _config(file: Path | None) -> FanfuseConfig:
+    return stated_config(file) or FanfuseConfig()
+
+
+def _pools(file: Path | None) -> "list[tuple[Kind, str]]":
+    from fanfuse_all_in_one.deploying.pools import pools_of
+
+    return [pool.id for pool in pools_of(_config(file))]

@@ -1,0 +1,70 @@
+"""Who a process is on the bus, how it proves it, and whom it trusts.
+
+In: what settings say. Out: options of nats-py's `connect`. It never tells a secret: nothing of it is printed.
+"""
+
+import ssl
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+_ANYBODY: Final = "_INBOX"
+
+
+def inbox_prefix(user: str) -> str:
+    """Below it a user hears what others answer it, and nobody else does (permissions name it)."""
+    return f"{_ANYBODY}_{user}"
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One user of the bus. Nothing stated: a server that asks for nothing."""
+
+    user: str | None = None
+    """Its name: that of the password, and of the inbox it hears answers on."""
+    password: str | None = field(default=None, repr=False)
+    nkey: Path | None = None
+    """File with the seed of an nkey."""
+    creds: Path | None = None
+    """Credentials file (JWT and nkey)."""
+    ca_file: Path | None = None
+    """PEM file of the authority that signed the server's certificate. None: the system's."""
+    cert_file: Path | None = None
+    """PEM file of this client's own certificate, where the server asks for one."""
+    key_file: Path | None = None
+
+    def __post_init__(self) -> None:
+        """Raises `ValueError` for what contradicts itself."""
+        proofs = [self.password, self.nkey, self.creds]
+        if sum(proof is not None for proof in proofs) > 1:
+            raise ValueError("a password, an nkey and a credentials file exclude each other: state one")
+        if self.password is not None and self.user is None:
+            raise ValueError("a password needs the name of its user")
+        if (self.cert_file is None) != (self.key_file is None):
+            raise ValueError("a client certificate and its key belong together: state both or none")
+
+    @property
+    def inbox(self) -> str:
+        """Prefix of the inboxes of this user."""
+        return _ANYBODY if self.user is None else inbox_prefix(self.user)
+
+    def tls(self) -> ssl.SSLContext | None:
+        """Whom to trust; None: what nats-py does by itself. Raises `OSError` where a file can't be read."""
+        if self.ca_file is None and self.cert_file is None:
+            return None
+        context = ssl.create_default_context(cafile=self.ca_file)
+        if self.cert_file is not None:
+            context.load_cert_chain(self.cert_file, self.key_file)
+        return context
+
+    def options(self) -> dict[str, Any]:
+        """Keyword arguments of `nats.connect`."""
+        stated = {
+            "inbox_prefix": self.inbox,
+            "user": self.user if self.password is not None else None,
+            "password": self.password,
+            "nkeys_seed": str(self.nkey) if self.nkey is not None else None,
+            "user_credentials": str(self.creds) if self.creds is not None else None,
+            "tls": self.tls(),
+        }
+        return {name: value for name, value in stated.items() if value is not None}

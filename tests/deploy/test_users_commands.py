@@ -1,0 +1,102 @@
+"""`fanfuse tenants` and the users that `fanfuse deploy` makes: what they write, and that a server reads it."""
+
+import asyncio
+import stat
+import subprocess
+from pathlib import Path
+
+import nats
+import pytest
+import yaml
+from typer.testing import CliRunner, Result
+
+from fanfuse_cli.main import app
+from fanfuse_contracts import permissions
+from fanfuse_contracts.access import Access
+from fanfuse_contracts.enums import Kind
+from fanfuse_runtime.server import NatsServer, find_nats_server
+
+MIXED = """
+backends:
+  vector: {main: {engine: qdrant, url: "http://qdrant:6333"}, hot: {engine: qdrant, url: "http://hot:6333"}}
+  keyword: {eu: {engine: elasticsearch, url: "http://search:9200", pool: search}}
+"""
+
+
+@pytest.fixture(autouse=True)
+def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "fanfuse.yaml").write_text(MIXED)
+
+
+def run(*arguments: str, code: int = 0) -> Result:
+    result = CliRunner().invoke(app, list(arguments))
+    assert result.exit_code == code, result.output
+    return result
+
+
+def test_every_service_and_pool_of_the_file_gets_a_key_once() -> None:
+    """Pools come from the file: two of vector, the one that `eu` names, and the embedded graph."""
+    made = run("deploy", "keys", "-f", "fanfuse.yaml").stdout.split()
+    pools = ((Kind.GRAPH, "main"), (Kind.KEYWORD, "search"), (Kind.VECTOR, "hot"), (Kind.VECTOR, "main"))
+    assert sorted(made) == sorted(one.user for one in permissions.of_everyone(pools, ()))
+    assert run("deploy", "keys", "-f", "fanfuse.yaml").stdout == ""
+    seed = Path("nats-seeds/worker-vector-hot.nk")
+    assert stat.S_IMODE(seed.stat().st_mode) == 0o600
+    assert seed.read_text() not in Path("nats-users.yaml").read_text()
+
+
+def test_a_tenant_is_added_gets_a_second_key_and_is_revoked() -> None:
+    run("deploy", "keys", "-f", "fanfuse.yaml")
+    first = run("tenants", "add", "acme").stdout.strip()
+    second = run("tenants", "add", "acme", "--seed", "new.nk").stdout.strip()
+    assert run("tenants", "list").stdout.splitlines() == [f"acme {first}", f"acme {second}"]
+    assert connects("acme.nk")
+    assert connects("new.nk")
+    run("tenants", "revoke", "acme", "--key", first)
+    assert not connects("acme.nk")
+    assert connects("new.nk")
+    run("tenants", "revoke", "acme")
+    assert yaml.safe_load(Path("nats-users.yaml").read_text())["tenants"] == {}
+    assert not connects("new.nk")
+
+
+def connects(seed: str) -> bool:
+    """True if a server with the users as they stand now lets this key in."""
+    Path("users.conf").write_text(run("deploy", "nats", "-f", "fanfuse.yaml").stdout)
+    Path("nats.conf").write_text("include ./users.conf\n")
+    with NatsServer(Path("server"), config=Path("nats.conf").resolve()) as server:
+        return asyncio.run(is_let_in(server.url, Access(nkey=Path(seed))))
+
+
+async def is_let_in(url: str, access: Access) -> bool:
+    try:
+        client = await nats.connect(url, allow_reconnect=False, **access.options())
+    except nats.errors.Error:
+        return False
+    await client.close()
+    return True
+
+
+@pytest.mark.parametrize("way", [(), ("--account-per-tenant",)])
+def test_the_server_finds_no_fault_in_what_is_printed(way: tuple[str, ...]) -> None:
+    run("deploy", "keys", "-f", "fanfuse.yaml")
+    run("tenants", "add", "acme")
+    Path("nats.conf").write_text(run("deploy", "nats", "-f", "fanfuse.yaml", *way).stdout)
+    done = subprocess.run([find_nats_server(), "-t", "-c", "nats.conf"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("deploy", "nats", "-f", "fanfuse.yaml"), "no key for SETUP"),
+        (("tenants", "revoke", "acme"), "acme is no tenant"),
+        (("tenants", "add", "FUSER"), "not valid"),
+        (("tenants", "add", "acme", "--seed", "fanfuse.yaml"), "never written over another"),
+    ],
+)
+def test_what_cannot_be_done_is_said_plainly(arguments: tuple[str, ...], told: str) -> None:
+    result = CliRunner().invoke(app, list(arguments))
+    assert result.exit_code in (1, 2)
+    assert told in result.output
