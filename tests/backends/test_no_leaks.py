@@ -1,8 +1,9 @@
 """No engine gives a hit of another tenant, corpus or generation, or one that its filter forbids.
 
 The same chunk ids, entities and words stand in nine places; a content hash says whose a hit is. What may be found is
-told by a plain evaluator that shares no code with any engine. A leak is any hit beyond that; what is missing is counted
-too, so that an engine that finds nothing does not pass.
+told by a plain evaluator that shares no code with any engine. A leak is any hit that is not of the place that is asked,
+or that the filter forbids; what is missing is counted too, so that an engine that finds nothing does not pass. Engines
+are also asked for places they were not opened for.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -104,13 +105,9 @@ async def search(engine: SearchEngine, opened: Place, asked: Place, condition: F
         assert error.kind is FailureKind.UNSUPPORTED_FILTER  # noqa: PT017 - any other is no answer of the test
         tally.refused += 1
         return
-    allowed = {
-        one.content_hash
-        for one in (contents(asked) if asked == opened else ())
-        if condition is None or holds(condition, one.metadata)
-    }
+    allowed = {one.content_hash for one in contents(asked) if condition is None or holds(condition, one.metadata)}
     tally.hits += len(result.hits)
-    tally.missing += len(allowed - {hit.content_hash for hit in result.hits})
+    tally.missing += len(allowed - {hit.content_hash for hit in result.hits}) if asked == opened else 0
     tally.leaks += [(asked, condition, hit) for hit in result.hits if hit.content_hash not in allowed]
 
 
