@@ -11,7 +11,20 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fanfuse_bench import disk, faults, fusers, fusion, fusion_report, join, reports, routing, runs, soak
+from fanfuse_bench import (
+    disk,
+    early,
+    faults,
+    fusers,
+    fusion,
+    fusion_report,
+    indexing,
+    join,
+    reports,
+    routing,
+    runs,
+    soak,
+)
 from fanfuse_bench.corpora import TENANT, Questions, real_questions, simulated_questions
 from fanfuse_bench.recording import record
 
@@ -92,7 +105,7 @@ def _add_common(parser: argparse.ArgumentParser, queries: int) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
     parts = parser.add_subparsers(
-        dest="part", metavar="flow | floor | rate | routing | fusion | faults | fusers | soak"
+        dest="part", metavar="flow | floor | rate | routing | fusion | indexing | faults | fusers | soak"
     )
     flows = parts.add_parser("flow", help="latency, CPU per query and its shares, of the whole flow in one process")
     _add_common(flows, 2_000)
@@ -109,6 +122,8 @@ def _parser() -> argparse.ArgumentParser:
     decisions.add_argument("--decisions", type=int, default=2_000, help="how many are timed per line (2,000)")
     fusions = parts.add_parser("fusion", help="every fusion policy on judged queries (needs the evaluation data)")
     fusions.add_argument("--rounds", type=int, default=500, help="how many fusions are timed per line (500)")
+    early.add_options(parts.add_parser("early", help="a lane ten times slower than the rest, by its requirement"))
+    indexing.add_options(parts.add_parser("indexing", help="building and searching the embedded engines, by size"))
     join.add_options(parts.add_parser("join", help="replies missed by a joiner that listens elsewhere"))
     faults.add_options(parts.add_parser("faults", help="a ledger of every query while processes are killed"))
     disk.add_options(parts.add_parser("disk", help="a ledger of every query while the queue, then the disk is full"))
@@ -142,6 +157,10 @@ async def _measure(options: argparse.Namespace) -> faults.Report:
 
 async def _figures(options: argparse.Namespace) -> str:
     match options.part:
+        case "early":
+            return await early.measure(options)
+        case "indexing":
+            return indexing.measure(options)
         case "join":
             return await join.measure(options)
         case "floor":
