@@ -144,7 +144,7 @@ def _guess(text: str, script: str, votes: Mapping[str, int]) -> str | None:
     if language == "en" or (most and votes[_LONG_ENGLISH] == most > votes.get(language, 0)):
         return "en"
     if confidence >= _MIN_CONFIDENCE:
-        return language
+        return str(language)
     return _by_words(ranked, votes, most) if most else None
 
 
