@@ -21,7 +21,13 @@ from fanfuse_contracts import limits
 from fanfuse_contracts.base import Model
 from fanfuse_contracts.flow import Channel
 from fanfuse_runtime.clock import BrokerClock, parse_rfc3339_ns
-from fanfuse_runtime.errors import NoResponderError, PublishRefusedError, RequestTimeoutError, TooLargeError
+from fanfuse_runtime.errors import (
+    NoResponderError,
+    PublishRefusedError,
+    RequestTimeoutError,
+    TooLargeError,
+    UnacknowledgedError,
+)
 from fanfuse_runtime.telemetry import inject
 
 _DIRECT_GET = "$JS.API.DIRECT.GET"
@@ -85,7 +91,10 @@ class Bus:
     # -- publish ------------------------------------------------------------------------------------------------
 
     async def publish(self, channel: Channel, subject: str, message: Model, message_id: str) -> Stored:
-        """Publish into a stream and wait for the acknowledgement. Raises `PublishRefusedError`, `TooLargeError`."""
+        """Publish into a stream and wait for the acknowledgement.
+
+        Raises `PublishRefusedError`, `UnacknowledgedError`, `TooLargeError`.
+        """
         return await self._publish(Publication(channel, subject, message, message_id))
 
     async def publish_all(self, publications: Sequence[Publication]) -> list[Stored]:
@@ -112,9 +121,10 @@ class Bus:
             answer = await self.nc.request(publication.subject, payload, limits.PUBLISH_TIMEOUT_S, headers=header)
         except MaxPayloadError as error:
             raise TooLargeError(f"{channel} is larger than the broker's max_payload") from error
+        except NoRespondersError as error:
+            raise PublishRefusedError(f"{channel} was not stored: no stream takes it") from error
         except NatsError as error:
-            why = "no stream takes it" if isinstance(error, NoRespondersError) else str(error)
-            raise PublishRefusedError(f"{channel} was not stored: {why}") from error
+            raise UnacknowledgedError(f"{channel} was not acknowledged: {error}") from error
         return _stored(channel, answer.data)
 
     async def send(self, channel: Channel, subject: str, message: Model | None = None) -> None:

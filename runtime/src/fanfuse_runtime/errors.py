@@ -8,7 +8,12 @@ class BusError(Exception):
 
 
 class PublishRefusedError(BusError):
-    """The stream did not store a message: it is full, has no leader, or the broker is away."""
+    """The stream said that it did not store a message, or there is none: it is full, or the broker just starts."""
+
+
+class UnacknowledgedError(BusError):
+    """No word came from the stream: the message may be stored or not. Sent again under its message id, it is stored
+    once; so a handler that meets this has its message delivered again instead of refusing the query."""
 
 
 class TooLargeError(BusError):

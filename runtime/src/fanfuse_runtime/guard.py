@@ -24,7 +24,7 @@ from fanfuse_contracts.tracing import DELIVERIES
 from fanfuse_runtime.bus import Bus
 from fanfuse_runtime.deadletters import publish_dead_letter
 from fanfuse_runtime.delivery import Delivery
-from fanfuse_runtime.errors import RetryError
+from fanfuse_runtime.errors import RetryError, UnacknowledgedError
 from fanfuse_runtime.logs import MessageIds, current_message, get_logger
 from fanfuse_runtime.metrics import Metrics
 from fanfuse_runtime.rejections import reject_invalid
@@ -77,7 +77,7 @@ class Guard(Generic[M]):
         except InvalidTokenError as error:
             rejection = Rejection(code=RejectionCode.INVALID_QUERY, message=str(error))
             await self._give_up(delivery, "invalid_token", rejection)
-        except RetryError as error:
+        except (RetryError, UnacknowledgedError) as error:
             await self._again(delivery, str(error))
         except Exception as error:  # noqa: BLE001 - whatever a handler raises, its message must not be lost
             _log.error("delivery.handler_raised", stage=self.stage.value, exc_info=error)
