@@ -17,7 +17,6 @@ from fanfuse_contracts.enums import FailureKind, Kind, RejectionCode, Stage, Sta
 from fanfuse_contracts.health import BackendOutcome, Heartbeat, ServedPool
 from fanfuse_contracts.plan import QueryPlanned
 from fanfuse_contracts.retrieval import ChunksReply, ChunksRequest, ChunkText, LaneReply
-from fanfuse_fuser.adapters.texts import patience
 from fanfuse_fuser.bus import _of_subject
 from fanfuse_fuser.service import build
 from fanfuse_runtime.compose import Process, compose
@@ -52,14 +51,14 @@ class Surroundings:
         await self.nc.subscribe(subjects.answered_of_tenant(TENANT), cb=on_answer)
         await self.nc.flush()
 
-    async def serve_texts(self) -> None:
+    async def serve_texts(self, queue: str = "") -> None:
         async def on_request(msg) -> None:
             request = ChunksRequest.from_json(msg.data)
             self.asked_for_texts.append(request.chunk_ids)
             chunks = tuple(ChunkText(chunk_id=one, text=f"text {one}", source="a.md") for one in request.chunk_ids)
             await msg.respond(ChunksReply(chunks=chunks).to_json())
 
-        await self.nc.subscribe(subjects.chunks_get(TENANT, "docs"), cb=on_request)
+        await self.nc.subscribe(subjects.chunks_get(TENANT, "docs"), queue=queue, cb=on_request)
         await self.nc.flush()
 
     async def plan(self, query_id: str, *, attempt: int = 0, **query: Any) -> QueryPlanned:
@@ -175,11 +174,25 @@ async def test_a_request_for_texts_lost_with_its_worker_is_asked_again(around: S
     assert answer.elapsed_ms < 10_000
 
 
-def test_patience_is_the_whole_timeout():
-    for timeout_s in (0.01, 0.25, 0.6, 2.0, 30.0):
-        waits = list(patience(timeout_s))
-        assert sum(waits) == pytest.approx(timeout_s)
-        assert max(waits) == waits[-1]
+async def test_a_worker_that_takes_requests_and_keeps_silent_costs_a_short_pause(around: Surroundings):
+    """It is in the queue like any other, as one that is frozen: whoever asks it asks another one as well."""
+    taken: list[bytes] = []
+
+    async def take(msg) -> None:
+        taken.append(msg.data)
+
+    await around.serve_texts(queue="workers")
+    await around.nc.subscribe(subjects.chunks_get(TENANT, "docs"), queue="workers", cb=take)
+    await around.nc.flush()
+    elapsed_ms = []
+    for number in range(40):
+        await around.replies(f"q{number}", *BOTH)
+        await around.plan(f"q{number}", budget_ms=20_000)
+        answer = await around.answer(f"q{number}")
+        assert answer.missing_texts == ()
+        elapsed_ms.append(answer.elapsed_ms)
+    assert len(taken) >= 5, "the silent one had its share"
+    assert sorted(elapsed_ms)[30] < 2_000.0, "long before the budget"
 
 
 async def test_a_query_id_used_twice_hears_the_first_answer_again(around: Surroundings):

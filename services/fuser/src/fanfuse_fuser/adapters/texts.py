@@ -1,23 +1,31 @@
-"""Texts of the winners: one request per corpus, answered by any worker that stores them.
+"""Texts of the winners: a request per corpus, answered by any worker that stores them.
 
-A request is lost with the worker that took it, so silence is not waited out: another worker is asked.
+A request is lost with the worker that took it, or waits with one that is frozen. So after a short pause another worker
+is asked as well, and the first reply is taken (a hedged request: Dean and Barroso, "The tail at scale", CACM 2013).
 """
 
-from collections.abc import Iterator, Sequence
-from typing import Final
+import asyncio
+import time
+from collections.abc import Collection, Sequence
 
 from pydantic import ValidationError
 
 from fanfuse_contracts import flow, subjects
 from fanfuse_contracts.retrieval import ChunksReply, ChunksRequest
+from fanfuse_fuser.domain.patience import Patience
 from fanfuse_runtime.bus import Bus
-from fanfuse_runtime.errors import BusError, RequestTimeoutError
+from fanfuse_runtime.errors import BusError
 from fanfuse_runtime.logs import get_logger
 
-FIRST_PATIENCE_S: Final = 0.25
-"""Far over the slowest fetch of a busy fuser. Doubled each time, so that slow workers are not flooded."""
-
 _log = get_logger("fuser.texts")
+
+_Asked = asyncio.Task[ChunksReply]
+
+
+def _looked_at(one: _Asked) -> None:
+    """The error of a request that lost the race is no news."""
+    if not one.cancelled():
+        one.exception()
 
 
 class BusTexts:
@@ -25,29 +33,41 @@ class BusTexts:
 
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
+        self._patience = Patience()
 
     async def fetch(self, tenant: str, corpus: str, chunk_ids: Sequence[str], timeout_s: float) -> ChunksReply | None:
         """None where nobody answers in time, or what came is not a reply: the texts are then named as missing."""
-        request = ChunksRequest(chunk_ids=tuple(chunk_ids))
-        error: Exception | None = None
-        for patience_s in patience(timeout_s):
-            try:
-                data = await self._bus.request(flow.CHUNKS, subjects.chunks_get(tenant, corpus), request, patience_s)
-                return ChunksReply.from_json(data)
-            except RequestTimeoutError as silence:
-                error = silence
-            except (BusError, ValidationError) as refused:
-                error = refused
-                break
-        _log.warning("fuser.texts_missing", corpus=corpus, error=type(error).__name__)
+        subject, request = subjects.chunks_get(tenant, corpus), ChunksRequest(chunk_ids=tuple(chunk_ids))
+        ends_at = time.monotonic() + timeout_s
+        asked: list[_Asked] = []
+        try:
+            for pause_s in self._patience.pauses(timeout_s):
+                one = asyncio.create_task(self._ask(subject, request, ends_at - time.monotonic()))
+                one.add_done_callback(_looked_at)
+                asked.append(one)
+                ended, _ = await asyncio.wait(asked, timeout=pause_s, return_when=asyncio.FIRST_COMPLETED)
+                if ended:
+                    return self._first(ended, corpus)
+        finally:
+            for one in asked:
+                one.cancel()
+        _log.warning("fuser.texts_missing", corpus=corpus, error="timeout", asked=len(asked))
         return None
 
+    async def _ask(self, subject: str, request: ChunksRequest, timeout_s: float) -> ChunksReply:
+        began = time.monotonic()
+        reply = ChunksReply.from_json(await self._bus.request(flow.CHUNKS, subject, request, timeout_s))
+        self._patience.observe(time.monotonic() - began)
+        return reply
 
-def patience(timeout_s: float) -> Iterator[float]:
-    """How long each try waits, in seconds: together the whole timeout, the last try the longest."""
-    wait_s = FIRST_PATIENCE_S
-    while timeout_s >= 2 * wait_s:
-        yield wait_s
-        timeout_s -= wait_s
-        wait_s *= 2
-    yield timeout_s
+    @staticmethod
+    def _first(ended: Collection[_Asked], corpus: str) -> ChunksReply | None:
+        """A reply of those that have ended; they have no reply where nobody stores texts, or one that is unreadable."""
+        error: Exception | None = None
+        for one in ended:
+            try:
+                return one.result()
+            except (BusError, ValidationError) as refused:
+                error = refused
+        _log.warning("fuser.texts_missing", corpus=corpus, error=type(error).__name__)
+        return None
