@@ -42,6 +42,14 @@ class Installation:
         assert done.returncode == 0, f"{arguments}: {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done.stdout
 
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        """Start a command that goes on until it is ended; its standard output is a pipe."""
+        process = subprocess.Popen(
+            [str(FANFUSE), *arguments], env=self.environment, stdout=subprocess.PIPE, stderr=self.log, text=True
+        )
+        self.running.append(process)
+        return process
+
     def up(self, *arguments: str) -> subprocess.Popen[str]:
         """Start `fanfuse up` and wait until it says that it is ready."""
         process = subprocess.Popen(

@@ -1,6 +1,7 @@
 """The README's commands on a running installation: index, ask, decide, delete, status, two tenants, exit codes."""
 
 import json
+import signal
 
 import pytest
 
@@ -130,11 +131,60 @@ def test_corpus_list_and_status(running):
     assert "finance" in only
     assert "docs" not in only
 
+    ask(running, "How many days of holiday do employees take?", "--tenant", "acme")
     shown = running.must("status")
     for stage in Stage:
         assert stage.value in shown
-    for part in ("QUERIES", "worker-vector-main", "every backend is healthy", "docs"):
+    for part in ("QUERIES", "worker-vector-main", "1 of 1", "vector/main", "bm25_fallback 0.0%", "docs"):
         assert part in shown
+    seen = json.loads(running.must("status", "--json"))
+    assert [row["service"] for row in seen["services"]] == [stage.value for stage in Stage]
+    assert {(row["kind"], row["state"]) for row in seen["backends"]} == {(kind.value, "healthy") for kind in Kind}
+    assert seen["answers"]["answers"] > 0
+
+
+def test_a_mark_is_seen_everywhere_until_it_is_cleared(running):
+    said = running.must("health", "mark", "vector/main", "--for", "5m", "--reason", "disk [swap]", "--by", "alice")
+    assert said == "vector/main is degraded for 5m: disk [swap]\n"
+    for shown in (running.must("health", "list"), running.must("status")):
+        for part in ("degraded", "in 4m", "alice", "disk [swap]"):
+            assert part in shown
+    (row,) = [one for one in json.loads(running.must("health", "list", "--json")) if one["kind"] == "vector"]
+    assert (row["manual"], row["set_by"], row["until_s"]) == (True, "alice", 300.0)
+    assert 200.0 < row["left_s"] < 300.0
+
+    reply = DecideReply.from_json(running.must("decide", "holiday", "--tenant", "acme", "--json").encode())
+    assert reply.plan is not None
+    assert {lane.kind for lane in reply.plan.skipped if lane.fallback_reason} == {Kind.VECTOR}
+    refused = running.fanfuse("health", "probe", "vector/main")
+    assert (refused.returncode, "not probed now; disk [swap]" in refused.stdout) == (1, True)
+
+    assert running.must("health", "clear", "vector/main", "--reason", "done") == "vector/main is healthy: done\n"
+    _, answer = ask(running, "How many days of holiday do employees take?", "--tenant", "acme")
+    assert answer.status is Status.COMPLETE
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (("mark", "vector/mian", "--reason", "x"), "known are graph/main, keyword/main, vector/main"),
+        (("mark", "vektor/main", "--reason", "x"), "is no backend"),
+        (("mark", "vector/main", "--reason", "x", "--for", "5 min"), "is no duration"),
+        (("clear", "vector"), "is no backend"),
+    ],
+)
+def test_a_mark_that_means_nothing_is_refused(running, arguments, part):
+    done = running.fanfuse("health", *arguments)
+    assert done.returncode == 2
+    assert part in " ".join(done.stderr.replace("│", "").split())
+
+
+def test_status_can_be_watched(running):
+    watching = running.start("status", "--watch", "--every", "0.2", "--json")
+    looks = [json.loads(watching.stdout.readline()) for _ in range(3)]
+    watching.send_signal(signal.SIGINT)
+    assert watching.wait(20) == 130
+    assert [len(look["instances"]) for look in looks] == [5, 5, 5]
 
 
 def test_deleted_chunks_are_returned_by_nothing(running, acme_docs):

@@ -1,25 +1,18 @@
 """One replica and three, on a store with compare-and-set: rates, replays, conflicts, clocks."""
 
 import asyncio
+import random
 import time
+from dataclasses import replace
 
 import pytest
 
+from fanfuse_backend_workers.domain.outcomes import OutcomeSampler
 from fanfuse_contracts.enums import BackendHealth, FailureKind
+from fanfuse_contracts.health import BackendOutcome
+from fanfuse_contracts.retrieval import Failure
 
 DEGRADED, HALF_OPEN, HEALTHY = BackendHealth.DEGRADED, BackendHealth.HALF_OPEN, BackendHealth.HEALTHY
-
-
-async def test_a_thousandth_of_failures_at_fifty_a_second_degrades_nothing(world, fail, succeed):
-    replica = world.replica()
-    for number in range(50 * 300):
-        # As the workers report: every failure, one success in ten with its weight.
-        if number % 1_000 == 0:
-            await replica.monitor.on_outcome(fail(), 0.0)
-        elif number % 10 == 0:
-            await replica.monitor.on_outcome(succeed(weight=10), 0.0)
-        world.clock.pass_s(0.02)
-    assert world.store.history == []
 
 
 async def test_hea02_a_tenants_bad_requests_degrade_nothing_and_hide_nothing(world, fail, succeed):
@@ -140,3 +133,27 @@ async def test_hea03_an_age_below_zero_is_no_age(world, fail):
     world.clock.pass_s(29.0)
     await replica.tick()
     assert world.store.states == [(DEGRADED, 1)]
+
+
+@pytest.mark.parametrize(("min_share", "degrades"), [(0.2, False), (0.0, True)])
+async def test_a_failure_in_a_thousand_degrades_nothing_at_fifty_a_second(world, min_share, degrades):
+    """Ten minutes of calls through the workers' own sampling, two replicas of them; the plain rule would degrade."""
+    world.rules = replace(world.rules, min_share=min_share)
+    replica, samplers, chance = world.replica(), (OutcomeSampler(), OutcomeSampler()), random.Random(7)
+    failures = 0
+    for _ in range(10 * 60 * 50):
+        world.clock.pass_s(0.02)
+        bad = chance.random() < 0.001
+        failures += bad
+        failure = Failure(kind=FailureKind.TIMEOUT, message="late") if bad else None
+        for row in chance.choice(samplers).observe(world.key, failure, world.clock()):
+            outcome = BackendOutcome(
+                kind=world.key.kind,
+                backend=world.key.backend,
+                ok=row.failure is None,
+                failure=row.failure.kind if row.failure else None,
+                weight=row.weight,
+            )
+            await replica.monitor.on_outcome(outcome, 0.0)
+    assert failures > 10
+    assert any(state is BackendHealth.DEGRADED for state, _ in world.store.states) is degrades

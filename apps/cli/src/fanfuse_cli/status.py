@@ -1,76 +1,126 @@
-"""`fanfuse status`: who is alive, what waits, what is unhealthy, what is indexed."""
+"""`fanfuse status`: one screen of a deployment, once or again and again."""
 
 import asyncio
-from typing import TYPE_CHECKING
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
 
-from rich.console import RenderableType
+import typer
+from rich.console import Group, RenderableType
+from rich.live import Live
 from rich.markup import escape
 from rich.table import Table
 
 from fanfuse_cli.console import results
 from fanfuse_cli.corpora import corpus_table
 from fanfuse_cli.failures import plainly
-from fanfuse_cli.options import DEFAULT_DATA, ConfigFile, DataDir, NatsUrl, running_bus, stated_config
-from fanfuse_contracts.addresses import without_login
-from fanfuse_contracts.health import BackendState, Heartbeat
+from fanfuse_cli.health import Bus, as_dict, backend_table, duration
+from fanfuse_cli.lane_quality import quality_as_dict, quality_table
+from fanfuse_cli.options import DEFAULT_DATA, AsJson, ConfigFile, DataDir, NatsUrl
 
 if TYPE_CHECKING:
-    from fanfuse_all_in_one.operating import StreamLoad
+    from fanfuse_all_in_one.operating import Operator
+    from fanfuse_all_in_one.overview import Overview
+
+Show = Callable[["Overview"], None]
+
+Watch = Annotated[bool, typer.Option("--watch", help="Look again every second, until Ctrl-C.")]
+Every = Annotated[float, typer.Option("--every", min=0.2, max=3600.0, help="Seconds between two looks of --watch.")]
 
 
 @plainly
-def status(file: ConfigFile = None, data: DataDir = DEFAULT_DATA, nats_url: NatsUrl = None) -> None:
-    """Show live instances, pools, streams with their lag, backend health and corpora."""
-    from fanfuse_all_in_one.operating import operator_on
+def status(
+    watch: Watch = False,
+    every: Every = 1.0,
+    as_json: AsJson = False,
+    file: ConfigFile = None,
+    data: DataDir = DEFAULT_DATA,
+    nats_url: NatsUrl = None,
+) -> None:
+    """Show services and replicas, streams with their lag, backends with state and reason, and the fallback rate."""
+    bus = Bus(file, data, nats_url)
+    if as_json:
+        bus.run(_looking(_print_json, watch, every))
+    elif watch:
+        with Live(console=results(), screen=True, auto_refresh=False) as live:
+            bus.run(_looking(lambda seen: live.update(screen(seen), refresh=True), True, every))
+    else:
+        console = results()
+        bus.run(_looking(lambda seen: console.print(screen(seen)), False, every))
 
-    config = stated_config(file)
 
-    async def run(url: str) -> list[RenderableType]:
-        async with operator_on(url, config=config, data_dir=data) as operator:
-            return [
-                f"bus {without_login(url)}",
-                _instances(await operator.alive()),
-                _streams(await operator.stream_loads()),
-                _backends(await operator.backend_states()),
-                corpus_table(await operator.cards()),
-            ]
+def _looking(show: Show, again: bool, every_s: float) -> "Callable[[Operator], Awaitable[None]]":
+    async def run(operator: "Operator") -> None:
+        from fanfuse_all_in_one.overview import look
 
-    console = results()
-    for part in asyncio.run(run(running_bus(data, nats_url))):
-        console.print(part)
+        show(await look(operator))
+        while again:
+            await asyncio.sleep(every_s)
+            show(await look(operator))
+
+    return run
+
+
+def _print_json(seen: "Overview") -> None:
+    print(json.dumps(as_json_of(seen), ensure_ascii=False), flush=True)
+
+
+def as_json_of(seen: "Overview") -> dict[str, Any]:
+    """One look, for --json."""
+    return {
+        "answers": seen.answers.model_dump(mode="json") | {"fallback_rate": seen.fallback_rate},
+        "services": [asdict(row) for row in seen.services],
+        "instances": [beat.model_dump(mode="json", exclude={"endpoints", "recent"}) for beat in seen.instances],
+        "streams": [asdict(load) for load in seen.streams],
+        "backends": [as_dict(each) for each in seen.backends],
+        "quality": [quality_as_dict(each) for each in seen.quality],
+        "corpora": [card.model_dump(mode="json", exclude={"term_weights"}) for card in seen.cards],
+    }
+
+
+def screen(seen: "Overview") -> RenderableType:
+    """One look, for a person."""
+    return Group(
+        _answers(seen),
+        _services(seen),
+        _streams(seen),
+        backend_table(seen.backends),
+        quality_table(seen.quality),
+        corpus_table(list(seen.cards)),
+    )
+
+
+def _answers(seen: "Overview") -> str:
+    recent, rate = seen.answers, seen.fallback_rate
+    if rate is None:
+        return f"no answer in the last {duration(recent.window_s)}"
+    reasons = ", ".join(f"{reason.value} {count}" for reason, count in sorted(recent.fallbacks.items()))
+    told = f"{recent.answers} answers in the last {duration(recent.window_s)}: bm25_fallback {rate:.1%}"
+    return f"{told} ({reasons})" if reasons else told
 
 
 def _table(title: str, *head: str) -> Table:
     return Table(*head, box=None, pad_edge=False, title=title, title_justify="left")
 
 
-def _instances(beats: tuple[Heartbeat, ...]) -> RenderableType:
-    if not beats:
+def _services(seen: "Overview") -> RenderableType:
+    if not seen.instances:
         return "no service is alive: start them with `fanfuse up`"
-    table = _table("instances", "service", "instance", "state", "in flight", "registry", "pools")
-    for beat in beats:
-        pools = ", ".join(f"{pool.kind.value}/{pool.pool}" for pool in beat.pools)
-        state = "ready" if beat.ready else "not ready"
-        row = (beat.service.value, beat.instance, state, str(beat.in_flight), str(beat.registry_revision), pools)
-        table.add_row(*row)
+    table = _table("services", "service", "ready", "versions", "in flight", "registry", "pools")
+    for row in seen.services:
+        counts = (str(row.in_flight), str(row.registry_revision), ", ".join(row.pools))
+        table.add_row(row.service.value, f"{row.ready} of {row.replicas}", ", ".join(row.versions), *counts)
+    for stage in seen.missing:
+        table.add_row(stage.value, "none alive", "", "", "", "")
     return table
 
 
-def _streams(loads: "list[StreamLoad]") -> Table:
+def _streams(seen: "Overview") -> Table:
     table = _table("streams", "stream", "messages", "bytes", "consumer", "waiting", "in flight", "redelivered")
-    for load in loads:
-        table.add_row(load.stream, str(load.messages), str(load.size_bytes), "", "", "", "")
+    for load in seen.streams:
+        table.add_row(escape(load.stream), str(load.messages), str(load.size_bytes), "", "", "", "")
         for lag in load.consumers:
             row = (lag.durable, str(lag.waiting), str(lag.in_flight), str(lag.redelivered))
             table.add_row("", "", "", *row)
-    return table
-
-
-def _backends(states: list[BackendState]) -> RenderableType:
-    if not states:
-        return "every backend is healthy"
-    table = _table("backends", "backend", "state", "since", "reason")
-    for state in states:
-        row = (f"{state.kind.value}/{state.backend}", state.state.value, state.since, escape(state.reason))
-        table.add_row(*row)
     return table
