@@ -140,7 +140,7 @@ async def test_queries_make_no_series(crowded: Flow, counts: Counts, say: Callab
     if part == PARTS - 1:
         texts = {reason for reason in counts.told if reason.startswith("error text")}
         say(
-            f"series before {counts.before}, after {QUERIES} queries of {TENANTS} tenants with {len(texts)} error texts "
+            f"series before {counts.before}, after {QUERIES} queries of {TENANTS} tenants, {len(texts)} error texts "
             f"{series(crowded)}"
         )
         assert len(texts) == ERROR_TEXTS
