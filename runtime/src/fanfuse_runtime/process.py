@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from types import TracebackType
 from typing import NoReturn
 
 from pydantic import ValidationError
@@ -15,13 +16,14 @@ from pydantic import ValidationError
 from fanfuse_runtime.compose import Process
 from fanfuse_runtime.configfile import ConfigError
 from fanfuse_runtime.corpus_store import RegistryError
-from fanfuse_runtime.logs import LogLevelError, configure_logs
+from fanfuse_runtime.logs import LogLevelError, configure_logs, get_logger
 from fanfuse_runtime.masking import mask
 from fanfuse_runtime.service import ServiceFactory
 from fanfuse_runtime.settings import RuntimeSettings
 from fanfuse_runtime.setup import SetupMismatchError
 from fanfuse_runtime.tasks import end_tasks
 
+_log = get_logger("process")
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -68,6 +70,7 @@ def main(*factories: ServiceFactory) -> None:
     try:
         settings = RuntimeSettings()
         configure_logs(settings.log_level)
+        sys.excepthook = _log_crash
         asyncio.run(serve(factories, settings))
         ignore_signals()
     except ValidationError as error:
@@ -75,6 +78,11 @@ def main(*factories: ServiceFactory) -> None:
         _refuse(f"{error.title}: {'; '.join(faults)}")
     except (ConfigError, RegistryError, SetupMismatchError, LogLevelError) as error:
         _refuse(str(error))
+
+
+def _log_crash(_kind: type[BaseException], error: BaseException, _trace: TracebackType | None) -> None:
+    """The last line of a process that dies of an error is a log line like any other, with its secrets masked."""
+    _log.error("process.crashed", exc_info=error)
 
 
 def _refuse(reason: str) -> NoReturn:
