@@ -71,7 +71,10 @@ def test_a_corpus_on_servers_from_its_file_to_its_end(installation, acme_docs, s
     assert (gone.returncode, gone.stdout.split(";")[0]) == (0, "deleted 3 chunks of acme/docs, the corpus is gone")
     said = indexing.stdout + indexing.stderr + again.stderr + gone.stderr + json.dumps(answer.model_dump(mode="json"))
     assert SECRET not in said
-    assert not installation.fanfuse("index", str(acme_docs), "--tenant", "acme", "--corpus", "docs").returncode
+    unstated = installation.fanfuse("index", str(acme_docs), "--tenant", "acme", "--corpus", "docs")
+    assert unstated.returncode == 2
+    assert "vector/main and keyword/main are on an engine server" in unstated.stderr
+    assert "give their file with -f" in unstated.stderr
 
 
 def test_a_missing_certificate_is_one_plain_line(installation, acme_docs, tmp_path):

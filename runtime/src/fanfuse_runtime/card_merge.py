@@ -49,14 +49,22 @@ def changed_fields(old: CorpusCard, new: CorpusCard) -> tuple[str, ...]:
 
 def _embedder(stated: CorpusCard, known: CorpusCard) -> EmbedderSpec | None:
     wanted, used = stated.embedder, known.embedder
-    if wanted is None or used is None or _space(wanted) == _space(used):
+    if wanted is None or used is None or _fit(wanted, used):
         return wanted or used
     raise StatedOtherwiseError(
-        f"corpus {stated.corpus} is indexed with {used.model} ({used.dimensions} dimensions), and the file states "
-        f"{wanted.model} ({wanted.dimensions}): state what it is indexed with, or index it again with this file"
+        f"corpus {stated.corpus} is indexed with {_told(used)}, and the file states {_told(wanted)}: "
+        "state what it is indexed with, or index it again with this file"
     )
 
 
-def _space(embedder: EmbedderSpec) -> tuple[str, int]:
-    """Vectors fit each other if these are equal."""
-    return embedder.model, embedder.dimensions
+def _fit(wanted: EmbedderSpec, used: EmbedderSpec) -> bool:
+    """Whether both make vectors of one space. A model the worker has itself puts its own prefix before a document."""
+    if (wanted.model, wanted.dimensions) != (used.model, used.dimensions):
+        return False
+    own = wanted.endpoint is None or used.endpoint is None
+    return own or wanted.document_prefix == used.document_prefix
+
+
+def _told(embedder: EmbedderSpec) -> str:
+    prefix = f", document_prefix {embedder.document_prefix!r}" if embedder.document_prefix else ""
+    return f"{embedder.model} ({embedder.dimensions} dimensions{prefix})"

@@ -76,7 +76,7 @@ def test_a_field_of_two_types_is_a_typed_error(stated, found):
 
 def test_another_embedder_than_the_index_s_is_a_typed_error():
     stated = STATED.model_copy(update={"embedder": EmbedderSpec(model="other", dimensions=3)})
-    with pytest.raises(StatedOtherwiseError, match=r"indexed with m \(3 dimensions\).*states other \(3\)"):
+    with pytest.raises(StatedOtherwiseError, match=r"indexed with m \(3 dimensions\).*states other \(3 dimensions\)"):
         with_index(stated, INDEXED)
     assert with_index(stated, INDEXED.model_copy(update={"generation": None})).embedder == stated.embedder
 
@@ -84,6 +84,20 @@ def test_another_embedder_than_the_index_s_is_a_typed_error():
 def test_an_embedder_of_the_same_vectors_is_the_file_s():
     stated = STATED.model_copy(update={"embedder": EmbedderSpec(model="m", dimensions=3, languages=("en",))})
     assert with_index(stated, INDEXED).embedder == stated.embedder
+
+
+def test_another_document_prefix_makes_other_vectors():
+    """Between two endpoints; a model the worker has itself knows its own prefix."""
+    there = {"model": "m", "dimensions": 3, "endpoint": "https://embed.example.org/v1"}
+    used = EmbedderSpec(**there, document_prefix="passage: ", query_prefix="query: ")
+    indexed = INDEXED.model_copy(update={"embedder": used})
+    other = STATED.model_copy(update={"embedder": EmbedderSpec(**there)})
+    with pytest.raises(StatedOtherwiseError, match=r"indexed with m \(3 dimensions, document_prefix 'passage: '\)"):
+        with_index(other, indexed)
+    same = STATED.model_copy(update={"embedder": EmbedderSpec(**there, document_prefix="passage: ")})
+    assert with_index(same, indexed).embedder == same.embedder
+    moved = STATED.model_copy(update={"embedder": used})
+    assert with_index(moved, INDEXED).embedder == used
 
 
 def test_changed_parts_are_named():

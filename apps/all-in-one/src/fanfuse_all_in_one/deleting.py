@@ -12,7 +12,7 @@ from typing import Final
 from fanfuse_all_in_one.failures import OperatorError, UnknownChunkError, UnknownCorpusError
 from fanfuse_all_in_one.indexing import Progress, rebuild_corpus
 from fanfuse_all_in_one.operating import Operator
-from fanfuse_all_in_one.publishing import remove_from_servers
+from fanfuse_all_in_one.publishing import refuse_unstated_servers, remove_from_servers
 from fanfuse_all_in_one.stored_answers import remove_answers, shown_ids
 from fanfuse_all_in_one.switching import settle, take_out, wait_answered
 from fanfuse_backend_workers.generations import CorpusName, read_chunks
@@ -49,6 +49,7 @@ async def delete_chunks(
         return Deleted(0, None, await remove_answers(operator.bus, tenant, corpus, None))
     card = _indexed(tenant, corpus, before)
     if ids is None:
+        await refuse_unstated_servers(operator, card)
         await take_out(operator, data_dir, card, before)
         gone, left = None, None
     else:

@@ -16,7 +16,13 @@ from typing import Final
 
 from fanfuse_all_in_one.failures import NothingToIndexError, OperatorError
 from fanfuse_all_in_one.operating import Operator
-from fanfuse_all_in_one.publishing import alone_on, check_servers, servers_of, write_to_servers
+from fanfuse_all_in_one.publishing import (
+    alone_on,
+    check_servers,
+    refuse_unstated_servers,
+    servers_of,
+    write_to_servers,
+)
 from fanfuse_all_in_one.switching import switch_to
 from fanfuse_backend_workers.adapters.embedded import index_builder
 from fanfuse_backend_workers.adapters.embedders import build_embedder
@@ -114,6 +120,7 @@ async def _index(
 ) -> Indexed:
     """Build in the data directory, write to the servers, then switch."""
     servers = servers_of(operator, wanted)
+    await refuse_unstated_servers(operator, wanted)
     await check_servers(servers)
     embedded = _embedded_kinds(operator, wanted)
     with alone_on(servers, data_dir, CorpusName(wanted.tenant, wanted.corpus)):

@@ -63,6 +63,21 @@ def alone_on(servers: Collection[Server], data_dir: Path, name: CorpusName) -> I
         yield
 
 
+async def refuse_unstated_servers(operator: Operator, card: CorpusCard) -> None:
+    """Raise `OperatorError` where this command takes a backend for embedded live workers have a server for: without
+    their file it would write where nobody reads, or leave on the server what it deletes."""
+    embedded = [w for w in card.backends if not operator.servers.is_server(w.kind, w.backend)]
+    if not embedded:
+        return
+    told = {(pool.kind, name) for beat in await operator.alive() for pool in beat.pools for name in pool.servers}
+    unstated = [f"{w.kind.value}/{w.backend}" for w in embedded if (w.kind, w.backend) in told]
+    if unstated:
+        raise OperatorError(
+            f"to the workers that run, {' and '.join(unstated)} {'is' if len(unstated) == 1 else 'are'} on an engine "
+            "server, and this command was not told which: give their file with -f; nothing was changed"
+        )
+
+
 async def check_servers(servers: Collection[Server]) -> None:
     """Raise `OperatorError` where one can't be used now: better before any work than after it."""
     problems = await asyncio.gather(*(unhealthy(server, _HEALTH_WITHIN_S) for server in servers))

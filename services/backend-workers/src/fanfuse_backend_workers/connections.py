@@ -70,8 +70,12 @@ class Connections:
     def of_pools(self, pools: Collection[Pool]) -> tuple[Server, ...]:
         """The servers of these pools, as the file says; raises `ConfigError`, so that a worker that lacks one does not
         start."""
-        served = (key for key, config in self._stated.items() if Pool(key.kind, config.pool or key.name) in pools)
+        served = (key for key, config in self._stated.items() if _pool(key, config) in pools)
         return tuple(server for key in served if (server := self.of(*key)))
+
+    def names_of(self, pool: Pool) -> tuple[str, ...]:
+        """Names of the servers of a pool, as the file says; no client is made."""
+        return tuple(sorted(key.name for key, config in self._stated.items() if _pool(key, config) == pool))
 
     def of_card(self, card: CorpusCard) -> tuple[Server, ...]:
         """The servers a corpus is wired with, in the card's order; raises `ConfigError`."""
@@ -95,6 +99,10 @@ class Connections:
         for key, problem in zip(clients, ended, strict=True):
             if isinstance(problem, Exception):
                 _log.warning("server.not_closed", backend=str(key), error=type(problem).__name__)
+
+
+def _pool(key: BackendKey, config: BackendConfig) -> Pool:
+    return Pool(key.kind, config.pool or key.name)
 
 
 async def unhealthy(server: Server, within_s: float) -> str | None:

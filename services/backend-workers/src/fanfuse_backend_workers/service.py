@@ -55,7 +55,8 @@ def build_with(
         )
         in_hand = InHand()
         bus.declare(router, bus.WorkerHandlers(context, worker, catalog, in_hand), chosen.pools, chosen.in_flight)
-        telling = PoolTelling(chosen.pools, context.corpora, catalog, in_hand, context.bus)
+        servers = {pool: connections.names_of(pool) for pool in chosen.pools} if connections else {}
+        telling = PoolTelling(chosen.pools, context.corpora, catalog, in_hand, context.bus, servers)
 
         async def warm() -> None:
             if connections is not None:

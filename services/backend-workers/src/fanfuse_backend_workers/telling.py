@@ -3,7 +3,7 @@
 In: cards, the catalog, the commands in hand. Out: `ServedPool`s, and what others must hear of at once.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from fanfuse_backend_workers.catalog import Catalog
@@ -24,11 +24,13 @@ class PoolTelling:
     catalog: Catalog
     in_hand: InHand
     bus: Bus
+    servers: Mapping[Pool, tuple[str, ...]]
+    """Names of the engine servers of each pool."""
 
     def served(self) -> tuple[ServedPool, ...]:
         """Every pool as it is now."""
         shares = dict(zip(self.pools, self._shares(), strict=True))
-        return served_pools(self.pools, self.corpora.values.values(), self.catalog.cold, shares)
+        return served_pools(self.pools, self.corpora.values.values(), self.catalog.cold, shares, self.servers)
 
     def urgent(self) -> tuple[object, ...]:
         """Changes when something becomes warm or cold, or a pool comes under pressure or out of it."""

@@ -44,11 +44,16 @@ LaneKey = tuple[str, str, Kind, str]
 
 
 def served_pools(
-    pools: Iterable[Pool], cards: Iterable[CorpusCard], cold: Collection[LaneKey], oldest_shares: Mapping[Pool, float]
+    pools: Iterable[Pool],
+    cards: Iterable[CorpusCard],
+    cold: Collection[LaneKey],
+    oldest_shares: Mapping[Pool, float],
+    servers: Mapping[Pool, tuple[str, ...]],
 ) -> tuple[ServedPool, ...]:
-    """Each pool with the backends that some card wires to it, what is cold of it, and its oldest command's share."""
+    """Each pool with the backends that some card wires to it, which of its backends are engine servers, what is cold of
+    it, and its oldest command's share."""
     wired = _by_pool(cards)
-    return tuple(_served(pool, wired.get(pool, ()), cold, oldest_shares[pool]) for pool in pools)
+    return tuple(_served(pool, wired.get(pool, ()), cold, oldest_shares[pool], servers.get(pool, ())) for pool in pools)
 
 
 def _by_pool(cards: Iterable[CorpusCard]) -> dict[Pool, list[LaneKey]]:
@@ -60,13 +65,20 @@ def _by_pool(cards: Iterable[CorpusCard]) -> dict[Pool, list[LaneKey]]:
     return wired
 
 
-def _served(pool: Pool, lanes: Iterable[LaneKey], cold: Collection[LaneKey], oldest_share: float) -> ServedPool:
+def _served(
+    pool: Pool,
+    lanes: Iterable[LaneKey],
+    cold: Collection[LaneKey],
+    oldest_share: float,
+    servers: tuple[str, ...],
+) -> ServedPool:
     known = list(lanes)
     unopened = sorted(lane for lane in known if lane in cold)[: limits.MAX_COLD_TOLD] if cold else ()
     return ServedPool(
         kind=pool.kind,
         pool=pool.name,
         backends=tuple(sorted({backend for *_, backend in known})),
+        servers=servers,
         cold=tuple(ColdLane(tenant=tenant, corpus=corpus, backend=name) for tenant, corpus, _, name in unopened),
         oldest_share=oldest_share,
     )
