@@ -13,11 +13,12 @@ from pathlib import Path
 from fanfuse_all_in_one.asyncapi import address_of, build_asyncapi
 from fanfuse_all_in_one.configuration_docs import render_configuration
 from fanfuse_all_in_one.markdown import table
-from fanfuse_contracts import limits
+from fanfuse_contracts import limits, tracing
 from fanfuse_contracts.enums import Kind
-from fanfuse_contracts.flow import AUDITED, CHANNELS, DEADLETTER, HEARTBEAT, SERVER, Channel, Delivery
-from fanfuse_contracts.metrics import METRICS, MetricSpec
+from fanfuse_contracts.flow import AUDITED, CHANNELS, DEADLETTER, HEARTBEAT, QUALITY, SERVER, Channel, Delivery
+from fanfuse_contracts.metrics import METRICS, MetricSpec, Open
 from fanfuse_contracts.streams import BUCKETS, CONSUMERS, STREAMS, ConsumerSpec, StreamSpec, pool_consumer
+from fanfuse_contracts.tracing import SpanSpec
 
 _HEAD = """# The flow
 
@@ -26,13 +27,18 @@ for is said in [contracts/src/fanfuse_contracts](../contracts/src/fanfuse_contra
 [asyncapi.json](asyncapi.json).
 """
 _ABOUT_PICTURE = (
-    "A dashed arrow is a message the server republishes after storing it. Left out: heartbeats, audit and dead letters."
+    "A dashed arrow is a message the server republishes after storing it. Left out: heartbeats, audit, quality and dead "
+    "letters."
 )
 _ABOUT_CONSUMERS = (
     "Each is durable, pulled, and acknowledged after the effect. `<pool>` is any pool of workers; `ack wait` starts "
     "anew with every report of progress."
 )
-_NOT_IN_PICTURE = frozenset({HEARTBEAT.name, AUDITED.name, DEADLETTER.name})
+_ABOUT_TRACES = (
+    "One trace per query, in W3C trace context through the headers; a test walks real traces to prove this table. No "
+    "name and no attribute holds a query id, a user or a text."
+)
+_NOT_IN_PICTURE = frozenset({HEARTBEAT.name, AUDITED.name, QUALITY.name, DEADLETTER.name})
 
 
 def render_flow() -> str:
@@ -46,6 +52,7 @@ def render_flow() -> str:
         "Key-value buckets": table(("bucket", "at most"), buckets),
         "Limits and defaults": _limit_table(),
         "Metrics": table(("metric", "type", "labels", "what"), map(_metric_row, METRICS)),
+        "Traces": f"{_ABOUT_TRACES}\n\n{_trace_table()}",
     }
     return "\n".join((_HEAD, *(f"## {title}\n\n{body}" for title, body in sections.items())))
 
@@ -134,8 +141,22 @@ def _size(count: int) -> str:
 
 
 def _metric_row(spec: MetricSpec) -> tuple[str, ...]:
-    labels = (f"`{label}`: {', '.join(values) if values else 'as configured'}" for label, values in spec.labels)
+    labels = (
+        f"`{label}`: {values.value if isinstance(values, Open) else ', '.join(values)}" for label, values in spec.labels
+    )
     return f"`{spec.name}`", spec.kind.value, "; ".join(labels), spec.help
+
+
+def _trace_table() -> str:
+    def row(spec: SpanSpec) -> tuple[str, ...]:
+        linked = f"; linked to `{tracing.LINKS[spec.name]}`" if spec.name in tracing.LINKS else ""
+        parent = tracing.EDGES[spec.name]
+        under = parent if parent == tracing.CALLER else f"`{parent}`"
+        always = ", ".join(f"`{name}`" for name in spec.attributes)
+        sometimes = ", ".join(f"`{name}`" for name in spec.sometimes)
+        return f"`{spec.name}`", under + linked, spec.per, always, sometimes
+
+    return table(("span", "under", "one per", "attributes", "attributes of some"), map(row, tracing.SPANS))
 
 
 def render_all() -> dict[str, str]:
