@@ -10,6 +10,7 @@ import typer
 from fanfuse_cli.console import remark
 from fanfuse_cli.failures import plainly
 from fanfuse_cli.options import DEFAULT_DATA, ConfigFile, DataDir, NatsUrl, running_bus, stated_config
+from fanfuse_contracts import limits
 from fanfuse_contracts.config import FanfuseConfig
 
 if TYPE_CHECKING:
@@ -24,6 +25,11 @@ Seeds = Annotated[Path, typer.Option("--seeds", help="Folder for the private hal
 PerTenant = Annotated[
     bool, typer.Option("--account-per-tenant", help="An account of its own for each tenant instead of one for all.")
 ]
+Least = Annotated[int, typer.Option("--min", help="Fewest replicas of each pool.")]
+Most = Annotated[int, typer.Option("--max", help="Most replicas of each pool.")]
+Lag = Annotated[int, typer.Option("--lag", help="Commands per replica, waiting or in hand, above which a pool grows.")]
+Keda = Annotated[bool, typer.Option("--keda/--no-keda", help="With a KEDA ScaledObject per pool, or two replicas.")]
+Image = Annotated[str, typer.Option("--image", help="Image of the workers, with its tag.")]
 DEFAULT_USERS = Path("nats-users.yaml")
 
 
@@ -58,6 +64,23 @@ def nats(file: ConfigFile = None, users: Users = DEFAULT_USERS, per_tenant: PerT
 
     render = render_account_per_tenant if per_tenant else render_one_account
     sys.stdout.write(render(UsersFile.read(users), _pools(file)))
+
+
+@deploy_app.command("workers")
+@plainly
+def workers(
+    file: ConfigFile = None,
+    least: Least = 2,
+    most: Most = 20,
+    lag: Lag = limits.WORKER_IN_FLIGHT // 2,
+    keda: Keda = True,
+    image: Image = "fanfuse/backend-workers:0.1.0",
+) -> None:
+    """Print the Kubernetes manifests of the workers, one deployment per pool of the file, and how each scales."""
+    from fanfuse_all_in_one.deploying.workers import Scaling, render_workers
+
+    scaling = Scaling(least, most, lag) if keda else None
+    sys.stdout.write(render_workers(_config(file), scaling, image))
 
 
 def _config(file: Path | None) -> FanfuseConfig:

@@ -1,0 +1,58 @@
+"""The overlays as a newcomer renders them: the commands of deploy/README.md in a copy of deploy/k8s, then kustomize.
+
+In: the repository and a folder. Out: the objects of an overlay.
+"""
+
+import shutil
+import subprocess
+import sysconfig
+from contextlib import chdir
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from fanfuse_cli.main import app
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+K8S: Final = ROOT / "deploy" / "k8s"
+OVERLAYS: Final = ("dev", "prod")
+Objects = list[dict[str, Any]]
+_KUBECTL: Final = Path(sysconfig.get_path("scripts")) / "kubectl"
+
+
+def prepare(folder: Path) -> Path:
+    """A copy of deploy/k8s with what the overlay `prod` asks to be made; returns its root."""
+    copy = folder / "k8s"
+    shutil.copytree(K8S, copy, ignore=_made_here)
+    prod = copy / "overlays" / "prod"
+    fanfuse(prod, "deploy", "keys", "--file", "fanfuse.yaml")
+    fanfuse(prod, "tenants", "add", "acme")
+    (prod / "users.conf").write_text(fanfuse(prod, "deploy", "nats", "--file", "fanfuse.yaml"))
+    (prod / "workers.yaml").write_text(fanfuse(prod, "deploy", "workers", "--file", "fanfuse.yaml"))
+    return copy
+
+
+def _made_here(folder: str, names: list[str]) -> set[str]:
+    """What a developer made in the checkout for a cluster of their own."""
+    made = {"workers.yaml", "users.conf"} if folder.endswith("overlays/prod") else set()
+    return {name for name in names if name in made or name in {"nats-users.yaml", "nats-seeds"} or name.endswith(".nk")}
+
+
+def fanfuse(folder: Path, *arguments: str) -> str:
+    """What the command prints, run in a folder."""
+    with chdir(folder), pytest.MonkeyPatch.context() as environment:
+        environment.delenv("FANFUSE_USERS", raising=False)
+        result = CliRunner().invoke(app, list(arguments))
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def objects(root: Path, overlay: str) -> Objects:
+    """Every object of an overlay."""
+    command = [str(_KUBECTL), "kustomize", str(root / "overlays" / overlay)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return [each for each in yaml.safe_load_all(done.stdout) if each]

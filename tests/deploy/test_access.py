@@ -1,0 +1,70 @@
+"""Who a process is on the bus: TLS, passwords and nkeys, for services, the client and the operator's commands alike."""
+
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr, ValidationError
+
+from fanfuse_client import Client
+from fanfuse_client.errors import NotConnected
+from fanfuse_contracts.access import Access
+from fanfuse_runtime.connection import Connection
+from fanfuse_runtime.metrics import Metrics
+from fanfuse_runtime.server import NatsServer
+from fanfuse_runtime.settings import RuntimeSettings
+from tests.deploy.certificates import write_certificates
+
+
+async def _nothing() -> None:
+    return None
+
+
+@pytest.fixture
+def guarded(tmp_path: Path) -> NatsServer:
+    """A server with TLS and one user with a password."""
+    write_certificates(tmp_path)
+    files = f'cert_file: "{tmp_path}/tls.crt", key_file: "{tmp_path}/tls.key"'
+    user = '{user: "FUSER", password: "pw", permissions: {subscribe: ["_INBOX_FUSER.>", "allowed"], publish: ">"}}'
+    config = tmp_path / "nats.conf"
+    config.write_text(f"tls {{{files}}}\naccounts: {{A: {{jetstream: enabled, users: [{user}]}}}}\n")
+    return NatsServer(tmp_path / "nats", config=config)
+
+
+async def test_a_process_trusts_the_stated_authority_and_hears_answers_on_its_own_inboxes(
+    guarded: NatsServer, tmp_path: Path
+) -> None:
+    with guarded as server:
+        settings = RuntimeSettings(
+            nats_url=server.url,
+            nats_user="FUSER",
+            nats_password=SecretStr("pw"),
+            nats_ca_file=tmp_path / "ca.crt",
+        )
+        connection = Connection(settings, Metrics(), _nothing)
+        client = await connection.open()
+        assert (await client.request("$JS.API.INFO", b"", timeout=5)).data
+        assert client.new_inbox().startswith("_INBOX_FUSER.")
+        await connection.close()
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+async def test_the_client_does_the_same(guarded: NatsServer, tmp_path: Path, *, trusted: bool) -> None:
+    access = Access(user="FUSER", password="pw", ca_file=tmp_path / "ca.crt" if trusted else None)
+    with guarded as server:
+        client = Client(server.url, "acme", access=access)
+        if trusted:
+            async with client:
+                assert client.tenant == "acme"
+        else:
+            with pytest.raises(NotConnected, match="certificate"):
+                await client.__aenter__()
+
+
+def test_what_contradicts_itself_is_refused() -> None:
+    with pytest.raises(ValidationError, match="exclude each other"):
+        RuntimeSettings(nats_nkey=Path("a"), nats_creds=Path("b"))
+    with pytest.raises(ValueError, match="name of its user"):
+        Access(password="pw")
+    with pytest.raises(ValueError, match="belong together"):
+        Access(cert_file=Path("a"))
+    assert "pw" not in repr(Access(user="FUSER", password="pw"))
