@@ -1,13 +1,16 @@
 """The graph engine: seeds, hops, isolation at every hop, hubs, time, and nothing pasted into a statement."""
 
 import re
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 import kglite
 import pytest
 
-from fanfuse_backend_workers.adapters import kglite_queries
+from fanfuse_backend_workers.adapters import kglite_queries, kglite_walk
+from fanfuse_backend_workers.adapters.filter_values import HasValue
+from fanfuse_backend_workers.adapters.kglite_edges import Edges
 from fanfuse_backend_workers.adapters.kglite_index import KgliteIndexBuilder
 from fanfuse_backend_workers.domain.graph_asks import Ask, Find
 from fanfuse_backend_workers.domain.graph_seeds import MATCHES_PER_SEED
@@ -159,10 +162,11 @@ async def test_no_seed_is_part_of_a_statement(tmp_path: Path, seed: str) -> None
 
 def test_statements_are_constants_and_bounded() -> None:
     """NEO-02, NEO-05: only names from the allow-list, a row cap in every reading statement, a scope on every node."""
-    reading = [kglite_queries.statement(Ask(find, ("a",)))[0] for find in Find]
-    for statement in reading:
+    asks = [Ask(find, ("a",)) for find in Find if find not in (Find.RELATIONS, Find.MENTIONS)]
+    reading = [kglite_queries.statement(ask)[0] for ask in asks]
+    filtered, _ = kglite_queries.allowed(["c"], HasValue(3, (0, 4)))
+    for statement in [*reading, filtered]:
         assert set(re.findall(r"\(\w+:(\w+)", statement)) <= {"Entity", "Chunk", "RelationWord"}
-        assert set(re.findall(r"\[\w*:(\w+)", statement)) <= {"RELATED", "MENTIONS"}
         assert "LIMIT $rows" in statement
         nodes = set(re.findall(r"\((\w+):", statement))
         for node in nodes:
@@ -179,64 +183,87 @@ async def test_the_session_refuses_writes(tmp_path: Path) -> None:
 
 
 async def test_a_walk_never_passes_through_another_tenant(tmp_path: Path) -> None:
-    """TEN-05: B and D are found, X is not, and neither is C, which only X leads to."""
+    """TEN-05: edges are of one tenant and corpus; nobody else reads them, and a file of another's is refused."""
     builder = KgliteIndexBuilder()
-    builder.build(tmp_path, "acme", "docs", [])
-    path = tmp_path / "graph.kgl"
-    graph = kglite.load(str(path))
-    owners = {"a": "acme", "b": "acme", "c": "acme", "d": "acme", "x": "globex"}
-    for name, tenant in owners.items():
-        graph.cypher(
-            "CREATE (c:Chunk {chunk_id: $n, title: '', content_hash: '0', names: 1, tenant: $t, corpus: 'docs'})"
-            "-[:MENTIONS {rank: 1, about: false}]->(e:Entity {key: $n, last_name: $n, tenant: $t, corpus: 'docs',"
-            " mentions: 1, outgoing: 3, incoming: 3})",
-            params={"n": name, "t": tenant},
-        )
-    for subject, target in ("ax", "xc", "ab", "ad", "da"):
-        graph.cypher(
-            "MATCH (s:Entity {key: $s}) MATCH (o:Entity {key: $o})"
-            " CREATE (s)-[:RELATED {name: 'REL', subject_rank: 1, object_rank: 1}]->(o)",
-            params={"s": subject, "o": target},
-        )
-    graph.save(str(path))
-    engine = await builder.open(tmp_path)
-    assert sorted(await found(engine, "a")) == ["a", "b", "d"]
-    assert await found(engine, "x") == []
-    theirs = await engine.search(SearchRequest("globex", "docs", "", 10, 5.0, seeds=("x",)))
-    assert [hit.chunk_id for hit in theirs.hits] == ["x"]
-    other = await engine.search(SearchRequest("acme", "other", "", 10, 5.0, seeds=("a",)))
-    assert other.hits == ()
+    ours, theirs = tmp_path / "acme", tmp_path / "globex"
+    for folder, names in ((ours, ("A", "B")), (theirs, ("A", "X"))):
+        folder.mkdir()
+        chunks = [chunk(name.lower(), name, triples=[(*names[:1], "REL", names[1])]) for name in names]
+        builder.build(folder, folder.name, "docs", chunks)
+    engine = await builder.open(ours)
+    assert sorted(await found(engine, "A")) == ["a", "b"]
+    assert await found(engine, "X") == []
+    for tenant, corpus in (("globex", "docs"), ("acme", "other")):
+        assert (await engine.search(SearchRequest(tenant, corpus, "", 10, 5.0, seeds=("A",)))).hits == ()
     await engine.close()
+    edges = Edges.load(ours / "edges.bin", {"tenant": "acme", "corpus": "docs"})
+    for find in (edges.relations, edges.mentions):
+        ask = Ask(Find.RELATIONS, ("a",), (5,))
+        assert find(ask, {"tenant": "acme", "corpus": "docs"})
+        assert find(ask, {"tenant": "globex", "corpus": "docs"}) == []
+    shutil.copy(theirs / "edges.bin", ours / "edges.bin")
+    with pytest.raises(SearchError) as refused:
+        await builder.open(ours)
+    assert refused.value.kind is FailureKind.CONFIG
+
+
+async def test_a_graph_without_whole_edges_is_refused(tmp_path: Path) -> None:
+    """An index of an earlier version, or half a file: index again, never fewer hits."""
+    builder = KgliteIndexBuilder()
+    builder.build(tmp_path, "acme", "docs", [chunk("a", "Alice", triples=[("Alice", "KNOWS", "Bob")])])
+    whole = (tmp_path / "edges.bin").read_bytes()
+    for broken in (None, b"", whole[:-4], whole[:20]):
+        (tmp_path / "edges.bin").unlink(missing_ok=True)
+        if broken is not None:
+            (tmp_path / "edges.bin").write_bytes(broken)
+        with pytest.raises(SearchError) as refused:
+            await builder.open(tmp_path)
+        assert refused.value.kind is FailureKind.CONFIG
 
 
 async def test_a_hub_is_cut_and_says_so(tmp_path: Path) -> None:
-    """NEO-05: a seed with 50,000 neighbours and 6,000 chunks answers within its time, with the bounds it met."""
+    """NEO-05: what may be missing from the window is said: here one of 50,000 neighbours that all weigh the same."""
     neighbours = 50_000
     chunks = [
         chunk(f"fact-{block:03}", triples=[("Hub", "HAS", f"n{block * 500 + i}") for i in range(500)])
         for block in range(neighbours // 500)
     ]
-    chunks += [chunk(f"mention-{number:04}", "Hub") for number in range(6_000)]
-    engine = await opened(tmp_path, *chunks)
-    few = await search(engine, "Hub", window=10)
-    assert len(few.hits) == 10
-    assert {"fan-out", "mentions"} <= set((few.cut or "").split(", "))
-    many = await search(engine, "n7", window=500)
+    pages = [chunk(f"n{number}").model_copy(update={"title": f"n{number}"}) for number in range(0, neighbours, 50)]
+    engine = await opened(tmp_path, *chunks, *pages)
+    many = await search(engine, "Hub", window=500)
     assert "fact-000" in [hit.chunk_id for hit in many.hits]
     assert "fan-out" in (many.cut or "").split(", ")
+    behind = await search(engine, "n7", window=500)
+    assert behind.hits[0].chunk_id == "fact-000"
+    assert "fan-out" in (behind.cut or "").split(", ")
+    await engine.close()
+
+
+async def test_equal_chunks_beyond_the_window_cut_nothing(tmp_path: Path) -> None:
+    """6,000 chunks mention the seed and nothing else: those in the window are the first by id, whatever is unread."""
+    engine = await opened(tmp_path, *(chunk(f"mention-{number:04}", "Hub") for number in range(6_000)))
+    result = await search(engine, "Hub", window=10)
+    assert [hit.chunk_id for hit in result.hits] == [f"mention-{number:04}" for number in range(10)]
+    assert result.cut is None
+    whole = await search(engine, "Hub", window=2_000)
+    assert len(whole.hits) < 2_000
+    assert whole.cut == "mentions"
     await engine.close()
 
 
 async def test_a_hub_does_not_keep_the_good_path_out(tmp_path: Path) -> None:
-    """One seed has 4,000 relations of one name and one of another; its neighbour is found, and what lies behind it."""
-    crowd = [chunk(f"crowd-{block}", triples=[("Hub", "HAS", f"n{block * 100 + i}") for i in range(100)])
-             for block in range(40)]  # fmt: skip
+    """A seed has 4,176 neighbours by one name and one by another; what lies behind that one is found, and no cut."""
+    crowd = [chunk(f"crowd-{block}", triples=[("Hub", "HAS", f"n{block * 87 + i}") for i in range(87)])
+             for block in range(48)]  # fmt: skip
     path = chunk("path", triples=[("Hub", "LED_BY", "Zed"), ("Zed", "BORN_IN", "Zurich")])
-    pages = [chunk(name).model_copy(update={"title": name}) for name in ("Zed", "Zurich")]
+    pages = [chunk(name).model_copy(update={"title": name}) for name in ("Zed", "Zurich", "n5", "n4175")]
     engine = await opened(tmp_path, *crowd, path, *pages)
-    assert (await found(engine, "Hub", "Alice"))[:1] == ["Zed"]
-    asked = SearchRequest("acme", "docs", "where was the leader of Hub born", 10, 5.0, seeds=("Hub",))
-    assert {"Zed", "Zurich"} <= {hit.chunk_id for hit in (await engine.search(asked)).hits[:3]}
+    even = await search(engine, "Hub", "Alice", window=3)
+    assert even.hits[0].chunk_id == "Zed"
+    asked = SearchRequest("acme", "docs", "where was the leader of Hub born", 3, 5.0, seeds=("Hub",))
+    result = await engine.search(asked)
+    assert {"Zed", "Zurich"} <= {hit.chunk_id for hit in result.hits}
+    assert result.cut is None
     await engine.close()
 
 
@@ -249,12 +276,12 @@ async def test_time_up_is_a_timeout_and_never_an_empty_list(tmp_path: Path, monk
         " UNWIND $keys AS wanted RETURN n, $tenant, $corpus, $rows"
     )
     with monkeypatch.context() as patched:
-        patched.setattr(kglite_queries, "FIND_KEYS", endless)
+        patched.setitem(kglite_queries._NODES, Find.KEYS, endless)
         with pytest.raises(SearchError) as error:
             await search(engine, "A", timeout_s=0.2)
         assert error.value.kind is FailureKind.TIMEOUT
     with monkeypatch.context() as patched:
-        patched.setattr(kglite_queries, "STEP_TO_OBJECTS", endless.replace("RETURN n", "RETURN n, $most"))
+        patched.setattr(kglite_walk, "_HOPS_SHARE", 0.0)
         cut = await search(engine, "A", timeout_s=5.0)
         assert [hit.chunk_id for hit in cut.hits] == ["near"]
         assert cut.cut == "time"

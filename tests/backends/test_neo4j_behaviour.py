@@ -15,7 +15,7 @@ from fanfuse_backend_workers.adapters.kglite_index import KgliteIndexBuilder
 from fanfuse_backend_workers.adapters.neo4j import connect
 from fanfuse_backend_workers.adapters.neo4j_calls import Neo4jCalls
 from fanfuse_backend_workers.adapters.neo4j_statements import Statements, lucene_phrase, lucene_query
-from fanfuse_backend_workers.domain.graph_asks import Ask, Find
+from fanfuse_backend_workers.domain.graph_asks import COLUMNS, Ask, Find
 from fanfuse_backend_workers.ports import SearchError, SearchRequest
 from fanfuse_backend_workers.servers import IndexKey, ServerBackend, ServerSettings
 from fanfuse_contracts.chunks import Chunk, Triple
@@ -36,7 +36,7 @@ def chunk(name: str, *entities: str, triples: tuple[tuple[str, str, str], ...] =
     return Chunk(chunk_id=name, text="t", title=title, content_hash="0", entities=entities, triples=relations)
 
 
-def asked(*seeds: str, text: str = "", tenant: str = "acme", timeout_s: float = 10.0) -> SearchRequest:
+def asked(*seeds: str, text: str = "", tenant: str = "acme", timeout_s: float = 60.0) -> SearchRequest:
     return SearchRequest(tenant, "docs", text, 50, timeout_s, seeds=seeds)
 
 
@@ -134,7 +134,8 @@ async def test_a_walk_never_passes_through_another_tenant(backend: ServerBackend
         for subject, target in (("acme/docs/g1/a", "globex/docs/g1/x"), ("globex/docs/g1/x", "acme/docs/g1/c")):
             planted = await driver.execute_query(
                 "MATCH (s:fanfuse_Entity {key: $s}) MATCH (o:fanfuse_Entity {key: $o})"
-                " CREATE (s)-[:RELATED {name: 'R', subject_rank: 1, object_rank: 1, stated: 1}]->(o) RETURN s",
+                " CREATE (s)-[:RELATED {name: 'R', subject_rank: 1, subject_alike: 1, object_rank: 1, object_alike: 1,"
+                " stated: 1}]->(o) RETURN s",
                 s=subject, o=target,
             )  # fmt: skip
             assert len(planted.records) == 1
@@ -143,6 +144,21 @@ async def test_a_walk_never_passes_through_another_tenant(backend: ServerBackend
     assert (await engine.search(asked("X"))).hits == ()
     other = await backend.open(card_of(backend, theirs))
     assert [hit.chunk_id for hit in (await other.search(asked("X", tenant="globex"))).hits] == ["x"]
+
+
+@pytest.mark.engine
+async def test_a_generation_of_another_format_is_refused(backend: ServerBackend) -> None:
+    """One written by an earlier version has no such ranks: it is not walked, and the reason says what to do."""
+    await write(backend, KEY, [chunk("a", "A")])
+    settings = neo4j_settings(NEO4J_5)
+    assert settings.password is not None
+    auth = ("neo4j", settings.password.get_secret_value())
+    async with neo4j.AsyncGraphDatabase.driver(settings.url, auth=auth) as driver:
+        await driver.execute_query("MATCH (n:fanfuse_Index {key: 'acme/docs/g1/'}) REMOVE n.format")
+    with pytest.raises(SearchError) as refused:
+        await backend.open(card_of(backend, KEY))
+    assert refused.value.kind is FailureKind.CONFIG
+    assert "index the corpus again" in refused.value.message
 
 
 @pytest.mark.engine
@@ -165,9 +181,12 @@ def test_statements_are_constants_and_bounded() -> None:
     statements = Statements("fanfuse")
     for find in Find:
         for full_text in (True, False):
-            statement, _ = statements.ask(Ask(find, ("a`) DETACH DELETE n //",)), None, full_text=full_text)
+            statement, _ = statements.ask(Ask(find, ("a`) DETACH DELETE n //",), (1,)), None, full_text=full_text)
             assert "DELETE" not in statement
             assert "LIMIT $rows" in statement
+            for part in statement.split(" UNION ALL "):
+                returned = part.rpartition(" RETURN ")[2].partition(" ORDER BY ")[0].partition(" LIMIT ")[0]
+                assert tuple(column.split()[-1] for column in returned.split(", ")) == COLUMNS[find]
             assert set(re.findall(r"\[\w*:(\w+)", statement)) <= {"RELATED", "MENTIONS"}
             for node in set(re.findall(r"\((\w+):`fanfuse_", statement)):
                 for part in ("tenant", "corpus", "generation"):

@@ -40,6 +40,10 @@ def chunk(chunk_id: str, strength: int = 1, metadata: dict[str, MetadataValue] |
     )
 
 
+_TIMEOUT_S = 60.0
+"""Of a search that no test means to be late: a server that plans a new filter beside other servers takes seconds."""
+
+
 def request(
     *, tenant: str = TENANT, corpus: str = CORPUS, window: int = 100, condition: Filter | None = None
 ) -> SearchRequest:
@@ -49,7 +53,7 @@ def request(
         corpus=corpus,
         text="apollo",
         window=window,
-        timeout_s=5.0,
+        timeout_s=_TIMEOUT_S,
         vector=(1.0, 0.0, 0.0, 0.0),
         seeds=SEEDS,
         filter=condition,

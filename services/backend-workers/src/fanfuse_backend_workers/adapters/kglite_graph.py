@@ -1,6 +1,6 @@
 """Graph search in process: from seed entities over bounded hops to the chunks that mention what was reached.
 
-The graph file is read into memory once and never written, so any number of processes may open it; the session refuses
+The files are read into memory once and never written, so any number of processes may open it; the session refuses
 writes. How chunks are ranked is said in `domain.graph_walk`.
 """
 
@@ -12,6 +12,7 @@ import kglite
 from fanfuse_backend_workers.adapters import kglite_queries as queries
 from fanfuse_backend_workers.adapters.engine_calls import call_engine
 from fanfuse_backend_workers.adapters.filter_values import EXACT_OPERATORS, FieldValues
+from fanfuse_backend_workers.adapters.kglite_edges import Edges
 from fanfuse_backend_workers.adapters.kglite_walk import run_walk
 from fanfuse_backend_workers.ports import EngineResult, SearchError, SearchRequest
 from fanfuse_contracts.enums import FailureKind, Kind
@@ -26,8 +27,9 @@ class KgliteGraphEngine:
     kind = Kind.GRAPH
     operators = EXACT_OPERATORS
 
-    def __init__(self, session: kglite.Session, values: FieldValues) -> None:
+    def __init__(self, session: kglite.Session, edges: Edges, values: FieldValues) -> None:
         self._session: kglite.Session | None = session
+        self._edges = edges
         self._values = values
 
     async def search(self, request: SearchRequest) -> EngineResult:
@@ -37,7 +39,7 @@ class KgliteGraphEngine:
     def _search(self, request: SearchRequest) -> EngineResult:
         condition = None if request.filter is None else self._values.compile(request.filter)
         time_s = request.timeout_s * _ENGINE_SHARE
-        return run_walk(self._open_session(), request, condition, time_s)
+        return run_walk(self._open_session(), self._edges, request, condition, time_s)
 
     async def count(self) -> int:
         """Chunks in the index."""

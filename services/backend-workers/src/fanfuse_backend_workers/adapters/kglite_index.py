@@ -1,11 +1,10 @@
 """Builds the graph of one corpus: chunks, entities, who mentions whom, and typed relations.
 
-In: chunks with entities and triples. Out: one graph file. What a chunk mentions is said in `domain.graph_names`.
-Edges are ranked per entity while indexing, so that a search can bound the fan-out of a hub by a predicate.
+In: chunks with entities and triples. Out: a graph file with the nodes, a file of edges. What a chunk mentions is said
+in `domain.graph_names`. Edges are ranked per entity while indexing, so that a search reads the first of a hub.
 """
 
 import asyncio
-from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -16,10 +15,10 @@ import kglite
 from fanfuse_backend_workers.adapters import kglite_queries as queries
 from fanfuse_backend_workers.adapters.filter_values import EXACT_OPERATORS, FieldValues
 from fanfuse_backend_workers.adapters.index_manifest import IndexManifest, read_manifest, write_manifest
+from fanfuse_backend_workers.adapters.kglite_edges import Edges, EdgesWriter
 from fanfuse_backend_workers.adapters.kglite_graph import KgliteGraphEngine
 from fanfuse_backend_workers.domain.analysis_names import last_name
-from fanfuse_backend_workers.domain.graph_names import Relation, graph_names
-from fanfuse_backend_workers.domain.graph_ranks import ranked_mentions, ranked_relations
+from fanfuse_backend_workers.domain.graph_names import graph_names
 from fanfuse_backend_workers.domain.graph_words import roots_of
 from fanfuse_backend_workers.ports import SearchEngine
 from fanfuse_contracts.chunks import Chunk
@@ -27,6 +26,7 @@ from fanfuse_contracts.enums import Kind
 
 _BATCH: Final = 2_000
 _GRAPH_FILE: Final = "graph.kgl"
+_EDGES_FILE: Final = "edges.bin"
 Row = dict[str, Any]
 
 
@@ -43,15 +43,17 @@ class KgliteIndexBuilder:
         writer.write_chunks(chunks, values)
         writer.write_entities()
         count = writer.count_chunks()
-        writer.save(directory / _GRAPH_FILE)
+        writer.save(directory)
         write_manifest(directory, IndexManifest(kind=self.kind, tenant=tenant, corpus=corpus, chunks=count), values)
         return count
 
     async def open(self, directory: Path) -> SearchEngine:
         """Open an index for reading; raises `SearchError`."""
-        _, values = read_manifest(directory, self.kind)
+        manifest, values = read_manifest(directory, self.kind)
+        owner = {"tenant": manifest.tenant, "corpus": manifest.corpus}
+        edges = await asyncio.to_thread(Edges.load, directory / _EDGES_FILE, owner)
         session = await asyncio.to_thread(kglite.open_session, str(directory / _GRAPH_FILE))
-        return KgliteGraphEngine(session, values)
+        return KgliteGraphEngine(session, edges, values)
 
 
 class _GraphWriter:
@@ -60,8 +62,7 @@ class _GraphWriter:
     def __init__(self, tenant: str, corpus: str) -> None:
         self._graph = kglite.KnowledgeGraph()
         self._owner = {"tenant": tenant, "corpus": corpus}
-        self._mentions: dict[str, list[tuple[bool, str]]] = defaultdict(list)
-        self._relations: set[Relation] = set()
+        self._edges = EdgesWriter(self._owner)
         for statement in queries.INDEXES:
             self._graph.cypher(statement)
 
@@ -69,43 +70,20 @@ class _GraphWriter:
         self._write(queries.CREATE_CHUNKS, (self._chunk_row(chunk, values) for chunk in chunks))
 
     def _chunk_row(self, chunk: Chunk, values: FieldValues) -> Row:
-        named = graph_names(chunk)
-        self._relations |= named.relations
-        for key in named.keys:
-            self._mentions[key].append((key != named.title, chunk.chunk_id))
+        self._edges.add(chunk.chunk_id, graph_names(chunk))
         numbers = values.number(chunk.metadata)
         return {
             "chunk_id": chunk.chunk_id,
             "content_hash": chunk.content_hash,
             "title": chunk.title,
-            "names": len(named.keys),
             "values": {queries.value_property(field): value for field, value in numbers.items()},
         }
 
     def write_entities(self) -> None:
-        self._write(queries.CREATE_ENTITIES, self._entity_rows())
-        self._write(queries.CREATE_MENTIONS, self._mention_rows())
-        self._write(queries.CREATE_RELATIONS, ranked_relations(self._relations))
-        words = sorted({word for _, name, _ in self._relations for word in roots_of(name)})
+        rows = ({**row, "last_name": last_name(row["key"])} for row in self._edges.entities())
+        self._write(queries.CREATE_ENTITIES, rows)
+        words = sorted({word for _, name, _ in self._edges.relations for word in roots_of(name)})
         self._write(queries.CREATE_RELATION_WORDS, ({"key": word} for word in words))
-
-    def _entity_rows(self) -> Iterator[Row]:
-        outgoing = Counter(subject for subject, _, _ in self._relations)
-        incoming = Counter(target for _, _, target in self._relations)
-        for key, chunks in self._mentions.items():
-            yield {
-                "key": key,
-                "last_name": last_name(key),
-                "mentions": len(chunks),
-                "outgoing": outgoing[key],
-                "incoming": incoming[key],
-            }
-
-    def _mention_rows(self) -> Iterator[Row]:
-        """Chunks that bear the entity's name come first."""
-        for key, chunks in self._mentions.items():
-            for rank, about, chunk_id in ranked_mentions(chunks):
-                yield {"key": key, "chunk_id": chunk_id, "rank": rank, "about": about}
 
     def _write(self, statement: str, rows: Iterator[Row]) -> None:
         while batch := list(islice(rows, _BATCH)):
@@ -115,5 +93,6 @@ class _GraphWriter:
         rows: Any = self._graph.cypher(queries.COUNT_CHUNKS)
         return int(next(iter(rows))["chunks"])
 
-    def save(self, path: Path) -> None:
-        self._graph.save(str(path))
+    def save(self, directory: Path) -> None:
+        self._edges.edges().save(directory / _EDGES_FILE)
+        self._graph.save(str(directory / _GRAPH_FILE))

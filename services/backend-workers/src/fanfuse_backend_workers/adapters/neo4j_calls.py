@@ -13,12 +13,12 @@ from typing import Any, Final, TypeVar
 import neo4j
 from neo4j import exceptions
 
-from fanfuse_backend_workers.domain.graph_asks import Rows
 from fanfuse_backend_workers.ports import SearchError
 from fanfuse_contracts.enums import FailureKind
 
 T = TypeVar("T")
 Parameters = Mapping[str, Any]
+Records = list[neo4j.Record]
 Write = Callable[[neo4j.AsyncManagedTransaction], Awaitable[T]]
 
 _AGAIN_AFTER_S: Final = (0.02, 0.1)
@@ -45,7 +45,7 @@ class Neo4jCalls:
         self._free = asyncio.Semaphore(connections)
         self._closed = False
 
-    async def read(self, statement: str, parameters: Parameters, timeout_s: float) -> Rows:
+    async def read(self, statement: str, parameters: Parameters, timeout_s: float) -> Records:
         """All records of one reading statement; once more where the connection was found broken and time is left."""
         ends = asyncio.get_running_loop().time() + timeout_s
         try:
@@ -58,7 +58,7 @@ class Neo4jCalls:
         await asyncio.sleep(wait_s)
         return await self._read(statement, parameters, left_s)
 
-    async def _read(self, statement: str, parameters: Parameters, timeout_s: float) -> Rows:
+    async def _read(self, statement: str, parameters: Parameters, timeout_s: float) -> Records:
         query = neo4j.Query(statement, timeout=timeout_s * _SERVER_STOPS_AFTER)
         async with self._session(neo4j.READ_ACCESS, timeout_s) as session:
             result = await session.run(query, dict(parameters))
@@ -69,10 +69,10 @@ class Neo4jCalls:
         async with self._session(neo4j.WRITE_ACCESS, timeout_s) as session:
             return await session.execute_write(neo4j.unit_of_work(timeout=timeout_s)(work))
 
-    async def run(self, statement: str, parameters: Parameters, timeout_s: float) -> Rows:
+    async def run(self, statement: str, parameters: Parameters, timeout_s: float) -> Records:
         """All records of one writing statement, in a transaction of its own."""
 
-        async def work(transaction: neo4j.AsyncManagedTransaction) -> Rows:
+        async def work(transaction: neo4j.AsyncManagedTransaction) -> Records:
             result = await transaction.run(statement, dict(parameters))
             return [record async for record in result]
 

@@ -57,7 +57,7 @@ class Neo4jEngine:
     async def warm(self) -> None:
         """Have the server plan every statement: the first time takes it longer than a search may take."""
         for find in Find:
-            statement, parameters = self._statements.ask(Ask(find, ("",)), None, full_text=self._full_text)
+            statement, parameters = self._statements.ask(Ask(find, ("",), (1,)), None, full_text=self._full_text)
             await self._calls.read(statement, {**parameters, **_owner(self._key)}, _PLAN_S)
 
     async def count(self) -> int:

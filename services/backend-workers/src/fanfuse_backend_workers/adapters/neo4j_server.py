@@ -25,6 +25,8 @@ _CALL_S: Final = 10.0
 _SCHEMA_S: Final = 60.0
 _WRITE_S: Final = 60.0
 _DELETED_AT_ONCE: Final = 2_000
+_FORMAT: Final = 2
+"""Raised with every change of what is written: a generation of another format is refused instead of walked wrongly."""
 
 
 class Neo4jServer:
@@ -47,7 +49,7 @@ class Neo4jServer:
                     await self._calls.run(statement, {}, _SCHEMA_S)
                 self._full_text = await self._make_full_text()
         made = f"MERGE (n:{self._statements.index} {{key: $scope}}) ON CREATE SET n += $owner"
-        await self._calls.run(made, {**owner_of(key), "owner": owner_of(key)}, _CALL_S)
+        await self._calls.run(made, {**owner_of(key), "owner": {**owner_of(key), "format": _FORMAT}}, _CALL_S)
 
     async def _make_full_text(self) -> bool:
         """False where the server has no such index: names are then scanned for words."""
@@ -124,9 +126,15 @@ class Neo4jServer:
         return tuple(sorted(row["generation"] for row in rows))
 
     async def open(self, card: CorpusCard) -> SearchEngine:
-        """The engine of the card's generation; raises NOT_FOUND where it does not exist."""
+        """The engine of the card's generation; raises NOT_FOUND where it does not exist, CONFIG where it is too old."""
         key = _key(card)
         await self.count(key)
+        made = f"MATCH (n:{self._statements.index} {{key: $scope}}) RETURN n.format AS format"
+        formats = [row["format"] for row in await self._calls.read(made, owner_of(key), _CALL_S)]
+        if formats != [_FORMAT]:
+            raise SearchError(
+                FailureKind.CONFIG, "the generation was written by another version: index the corpus again"
+            )
         if self._full_text is None:
             self._full_text = await self._has_full_text()
         engine = Neo4jEngine(self._calls, self._statements, key, full_text=self._full_text)

@@ -9,14 +9,14 @@ import re
 from typing import Any, Final
 
 from fanfuse_backend_workers.adapters.neo4j_filters import predicate
-from fanfuse_backend_workers.domain.graph_asks import ROWS, Ask, Find
+from fanfuse_backend_workers.domain.graph_asks import ROWS, Ask, Entity, Find
 from fanfuse_backend_workers.ports import SearchError
 from fanfuse_contracts.enums import FailureKind
 from fanfuse_contracts.filters import Filter
 
 _NAMESPACE: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _OWNED: Final = "{0}.tenant = $tenant AND {0}.corpus = $corpus AND {0}.generation = $generation"
-_ENTITY: Final = "{0}.name AS key, {0}.mentions AS mentions, {0}.outgoing AS outgoing, {0}.incoming AS incoming"
+_ENTITY: Final = ", ".join(["{0}.name AS key", *(f"{{0}}.{column} AS {column}" for column in Entity._fields[1:])])
 _E, _N, _C = (_OWNED.format(node) for node in "enc")
 
 
@@ -75,13 +75,16 @@ class Statements:
             case Find.RELATION_WORDS:
                 found = f"MATCH (n:{self.word} {{key: $scope + wanted}}) WHERE {_N}"
                 return f"UNWIND $keys AS wanted {found} RETURN wanted LIMIT $rows", parameters
-            case Find.TO_OBJECTS:
-                return self._step("-[r:RELATED]->", "subject_rank"), {**parameters, "most": ask.most}
-            case Find.TO_SUBJECTS:
-                return self._step("<-[r:RELATED]-", "object_rank"), {**parameters, "most": ask.most}
+            case Find.RELATIONS:
+                return self._relations(), {"pairs": _pairs(ask), "rows": ROWS}
             case Find.MENTIONS:
+                parameters = {"pairs": _pairs(ask), "rows": ROWS}
                 text = "true" if condition is None else predicate(condition, parameters)
-                return self._mentioning(text), {**parameters, "most": ask.most}
+                return self._mentioning(text), parameters
+            case Find.CHUNKS:
+                found = f"MATCH (c:{self.chunk} {{key: $scope + wanted}}) WHERE {_C}"
+                told = "c.chunk_id AS chunk_id, c.content_hash AS content_hash, c.title AS title"
+                return f"UNWIND $keys AS wanted {found} RETURN {told} LIMIT $rows", parameters
 
     def _by_index(self) -> str:
         return (
@@ -89,20 +92,32 @@ class Statements:
             f" WITH e WHERE {_E} RETURN {_ENTITY.format('e')} ORDER BY size(e.name), e.name LIMIT $rows"
         )
 
-    def _step(self, arrow: str, rank: str) -> str:
+    def _relations(self) -> str:
+        """Both directions in one round trip."""
+        return f"{self._step('-[r:RELATED]->', 'subject')} UNION ALL {self._step('<-[r:RELATED]-', 'object')}"
+
+    def _step(self, arrow: str, end: str) -> str:
+        forward = "true" if end == "subject" else "false"
         return (
-            f"UNWIND $keys AS parent MATCH (e:{self.entity} {{key: $scope + parent}}){arrow}(n:{self.entity})"
-            f" WHERE {_E} AND {_N} AND r.{rank} <= $most"
-            f" RETURN parent, r.name AS relation, {_ENTITY.format('n')} LIMIT $rows"
+            "UNWIND $pairs AS pair WITH pair[0] AS parent, pair[1] AS most"
+            f" MATCH (e:{self.entity} {{key: $scope + parent}}){arrow}(n:{self.entity})"
+            f" WHERE {_E} AND {_N} AND r.{end}_rank <= most"
+            f" RETURN parent, {forward} AS forward, r.name AS relation, r.{end}_alike AS alike, {_ENTITY.format('n')}"
+            " LIMIT $rows"
         )
 
     def _mentioning(self, condition: str) -> str:
         return (
-            f"UNWIND $keys AS wanted MATCH (e:{self.entity} {{key: $scope + wanted}})<-[m:MENTIONS]-(c:{self.chunk})"
-            f" WHERE {_E} AND {_C} AND m.rank <= $most AND {condition}"
-            " RETURN wanted, m.about AS about, c.names AS names, c.chunk_id AS chunk_id,"
-            " c.content_hash AS content_hash, c.title AS title LIMIT $rows"
+            "UNWIND $pairs AS pair WITH pair[0] AS wanted, pair[1] AS most"
+            f" MATCH (e:{self.entity} {{key: $scope + wanted}})<-[m:MENTIONS]-(c:{self.chunk})"
+            f" WHERE {_E} AND {_C} AND m.rank <= most AND {condition}"
+            " RETURN wanted, m.about AS about, c.names AS names, c.chunk_id AS chunk_id LIMIT $rows"
         )
+
+
+def _pairs(ask: Ask) -> list[list[str | int]]:
+    """Each key with how many of its edges are read."""
+    return [[key, most] for key, most in zip(ask.keys, ask.most, strict=True)]
 
 
 def lucene_query(words: tuple[str, ...]) -> str:

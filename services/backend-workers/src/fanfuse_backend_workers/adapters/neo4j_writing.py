@@ -15,6 +15,7 @@ from fanfuse_backend_workers.adapters.neo4j_filters import properties_of
 from fanfuse_backend_workers.adapters.neo4j_statements import Statements
 from fanfuse_backend_workers.domain.analysis_names import last_name
 from fanfuse_backend_workers.domain.graph_names import Relation, graph_names
+from fanfuse_backend_workers.domain.graph_ranks import RANKS
 from fanfuse_backend_workers.domain.graph_words import roots_of, words_of
 from fanfuse_backend_workers.ports import SearchError
 from fanfuse_backend_workers.servers import IndexKey
@@ -88,7 +89,7 @@ class BatchWriter:
         label = self._labels.entity
         ends = f"MATCH (s:{label} {{key: $scope + row.subject}}) MATCH (o:{label} {{key: $scope + row.object}})"
         relation = "(s)-[r:RELATED {name: row.name}]->(o)"
-        made = "ON CREATE SET r.stated = row.change, r.subject_rank = 0, r.object_rank = 0"
+        made = "ON CREATE SET r.stated = row.change, " + ", ".join(f"r.{column} = 0" for column in RANKS)
         again = "SET r.stated = r.stated + row.change"
         less = _changed(changes, -1)
         await self._run(transaction, f"{ends} MERGE {relation} {made} ON MATCH {again}", _changed(changes, 1))
@@ -126,6 +127,7 @@ class BatchWriter:
                     "words": " ".join(words_of(name)),
                     "place": self._place,
                     "mentions": 0,
+                    "bearers": 0,
                     "outgoing": 0,
                     "incoming": 0,
                 },

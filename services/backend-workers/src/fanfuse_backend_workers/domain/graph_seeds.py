@@ -7,7 +7,7 @@ of a seed is an operator.
 """
 
 from collections import defaultdict
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -135,22 +135,18 @@ def _by_words(seed: str, question: Question, found: Seeds) -> Generator[Ask, Row
     if all(map(is_small, words)):
         return
     rows = yield Ask(Find.WORDS, tuple(sorted(words)))
-    named = {row["key"]: Entity.of(row) for row in rows if words <= set(words_of(row["key"]))}
+    entities = {row[0]: Entity(*row) for row in rows}
+    named = [entity for key, entity in entities.items() if words <= set(words_of(key))]
     if named:
-        ordered = sorted(named.values(), key=lambda entity: (len(entity.key.split()), -entity.mentions, entity.key))
+        ordered = sorted(named, key=lambda entity: (len(entity.key.split()), -entity.mentions, entity.key))
         # Names that merely hold the words are a guess: taking the likeliest leaves out nothing that was asked for.
         found.add(ordered[:MATCHES_PER_SEED], question.place_of(seed))
 
 
 def _by_wanted(rows: Iterable[Row]) -> dict[str, list[Entity]]:
     found: dict[str, list[Entity]] = defaultdict(list)
-    for wanted, entity in _pairs(rows):
-        found[wanted].append(entity)
+    for wanted, *entity in rows:
+        found[wanted].append(Entity(*entity))
     for entities in found.values():
         entities.sort(key=lambda entity: (-entity.mentions, entity.key))
     return found
-
-
-def _pairs(rows: Iterable[Row]) -> Iterator[tuple[str, Entity]]:
-    for row in rows:
-        yield row["wanted"], Entity.of(row)

@@ -1,50 +1,43 @@
 """The walk that every graph engine runs: from the seeds over relations to the chunks, and how they are ranked.
 
-A generator: it yields asks, is sent their rows, and returns hits and the bounds it met. It knows no engine and no
-clock: where `OutOfTime` is thrown into it on the way it ends with what it has reached, elsewhere it lets it pass. The
-same rows in any order give the same hits. The ranking, and why it is so, is ADR 0010.
+A generator: it yields asks, is sent their rows, and returns hits and the bounds that cut them. It knows no engine and
+no clock: where `OutOfTime` is thrown into it on the way it ends with what it has reached, elsewhere it lets it pass.
+The same rows in any order give the same hits. The ranking, and why it is so, is ADR 0010.
 """
 
 import math
-from collections import Counter, defaultdict
-from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from heapq import nsmallest
 from typing import Final
 
-from fanfuse_backend_workers.domain.graph_asks import Ask, Entity, Find, OutOfTime, Rows, fair_share
-from fanfuse_backend_workers.domain.graph_question import Question, RelationMatcher, asked_path
+from fanfuse_backend_workers.domain.graph_asks import Ask, Entity, Find, OutOfTime, Row, Rows, fair_share
+from fanfuse_backend_workers.domain.graph_bounds import ENTITIES, FRONTIER, ONE, STEP_ROWS, LeftOut
+from fanfuse_backend_workers.domain.graph_chunks import mentions_to_read, note_unread, ranked_chunks
+from fanfuse_backend_workers.domain.graph_paths import AskedPath
+from fanfuse_backend_workers.domain.graph_question import Question, asked_path
 from fanfuse_backend_workers.domain.graph_seeds import Place, Seeds, find_seeds
 from fanfuse_backend_workers.domain.graph_words import shared_roots
 from fanfuse_backend_workers.ports import EngineHit, EngineResult
 
-HOP_FINDS: Final = (Find.TO_OBJECTS, Find.TO_SUBJECTS)
+HOP_FINDS: Final = (Find.RELATIONS,)
 """Asks without whose rows the walk goes on."""
 HOPS: Final = 3
 """Relations followed from a seed."""
 STEP: Final = 0.7
 """Part of a weight that one relation carries on: near before far."""
-UNASKED: Final = 0.1
-"""Part of that where the question does not ask for the relation, but asks for others."""
-SKIPPED: Final = 0.5
-"""Part of that per asked word that is passed over."""
-MENTIONED: Final = 0.3
-"""Part of an entity's weight for a chunk that mentions it but does not bear its name."""
-STEP_ROWS: Final = 5_000
-"""Relations read per hop."""
-FRONTIER: Final = 400
-"""States kept per hop, heaviest first."""
-MENTION_ROWS: Final = 5_000
-"""Mentions read."""
-ENTITIES: Final = 500
-"""Entities whose chunks are read, heaviest first."""
 
 Asking = Generator[Ask, Rows, EngineResult]
-State = tuple[str, int, int]
-"""Entity, number of the seed it was reached from, asked words used up."""
+Trail = tuple[int, int]
+"""Number of the seed it begins at, asked words used up."""
+State = tuple[int, str, Trail]
+"""Weight, negated, so that the heaviest comes first and ties go by key; entity; trail."""
+Bundle = tuple[str, int, list[str]]
+"""Relations of one name and direction of an entity: the name, how many there are, the other ends of those read."""
 
 
 def walk(seeds: Sequence[str], text: str, window: int) -> Asking:
-    """Hits of one search, best first, at most `window`; `cut` names the bounds that were met."""
+    """Hits of one search, best first, at most `window`; `cut` names the bounds that may have kept one out."""
     question = Question(text)
     found = yield from find_seeds(seeds, question)
     walking = _Walking(found)
@@ -54,34 +47,8 @@ def walk(seeds: Sequence[str], text: str, window: int) -> Asking:
         try:
             yield from walking.spread()
         except OutOfTime:
-            walking.cuts.add("time")
-    hits = yield from walking.hits()
-    ordered = sorted(hits, key=lambda hit: (-hit.score, hit.chunk_id))
-    return EngineResult(tuple(ordered[:window]), cut=", ".join(sorted(walking.cuts)) or None)
-
-
-@dataclass(slots=True)
-class _Path:
-    """The asked words as seen from one seed."""
-
-    words: tuple[str, ...]
-    matcher: RelationMatcher
-
-    def after(self, used: int, relation: str) -> tuple[int, float]:
-        """Words used up after following a relation, and the part of the weight that is carried on."""
-        if not self.words:
-            return 0, 1.0
-        asked = self.matcher.steps(relation)
-        if used and asked[used - 1]:
-            return used, 1.0
-        for place in range(used, len(asked)):
-            if asked[place] and (part := SKIPPED ** (place - used)) > UNASKED:
-                return place + 1, part
-        return used, UNASKED
-
-    def complete(self, used: int) -> float:
-        """How much of what was asked is answered."""
-        return (1 + used) / (1 + len(self.words))
+            walking.left_out.cut("time")
+    return (yield from walking.hits(window))
 
 
 class _Walking:
@@ -90,10 +57,13 @@ class _Walking:
     def __init__(self, seeds: Seeds) -> None:
         self._seeds = seeds
         self._entities = {entity.key: entity for group, _ in seeds.groups for entity in group}
-        self._paths: list[_Path] = []
-        self._states: dict[State, float] = {}
-        self._weights: dict[str, list[float]] = defaultdict(list)
-        self.cuts: set[str] = {"seed matches"} if seeds.cut else set()
+        self._rows: dict[str, Row] = {}
+        self._paths: list[AskedPath] = []
+        self._states: dict[Trail, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+        self._weights: dict[str, int] = defaultdict(int)
+        self.left_out = LeftOut()
+        if seeds.cut:
+            self.left_out.cut("seed matches")
 
     def known_roots(self, question: Question) -> Generator[Ask, Rows, frozenset[str]]:
         """Asked roots that relations of this graph are named by."""
@@ -101,83 +71,90 @@ class _Walking:
             return frozenset()
         asked = {shared for one in question.asked_roots(None) for shared in shared_roots(one)}
         rows = (yield Ask(Find.RELATION_WORDS, tuple(sorted(asked)))) if asked else ()
-        return frozenset(row["wanted"] for row in rows)
+        return frozenset(wanted for (wanted,) in rows)
 
     def start(self, question: Question, known: frozenset[str]) -> None:
         """Every seed weighs the same, whatever number of entities it stands for."""
-        by_place: dict[Place | None, _Path] = {}
+        by_place: dict[Place | None, AskedPath] = {}
         for number, (group, place) in enumerate(self._seeds.groups):
             if place not in by_place:
-                words = asked_path(question.asked_roots(place), known)
-                by_place[place] = _Path(words, RelationMatcher(words))
+                by_place[place] = AskedPath(asked_path(question.asked_roots(place), known))
             self._paths.append(by_place[place])
             for entity in group:
-                weight = 1.0 / (len(self._seeds.groups) * len(group))
-                self._states[entity.key, number, 0] = weight
-                self._weights[entity.key].append(weight)
+                weight = ONE // (len(self._seeds.groups) * len(group))
+                self._states[number, 0][entity.key] += weight
+                self._weights[entity.key] += weight
 
     def spread(self) -> Generator[Ask, Rows, None]:
         """Carry the weights over the relations, hop by hop."""
         for _ in range(HOPS):
-            states, self._states = self._heaviest_states(), {}
-            keys = tuple(dict.fromkeys(key for key, _, _ in states))
-            entities = [self._entities[key] for key in keys]
-            degrees = [degree for entity in entities for degree in (entity.outgoing, entity.incoming)]
-            most = fair_share(degrees, STEP_ROWS)
-            leaving = tuple(entity.key for entity in entities if entity.outgoing)
-            arriving = tuple(entity.key for entity in entities if entity.incoming)
-            self._cut("fan-out", max(degrees, default=0) > most)
-            given: dict[State, list[float]] = defaultdict(list)
-            for find, near in ((Find.TO_OBJECTS, leaving), (Find.TO_SUBJECTS, arriving)):
-                rows = (yield Ask(find, near, most)) if near else ()
-                self._carry(states, rows, given)
-            self._states = {state: math.fsum(parts) for state, parts in given.items()}
-            for (key, seed, used), weight in self._states.items():
-                self._weights[key].append(weight * self._paths[seed].complete(used))
+            states = self._heaviest_states()
+            degrees = {key: degrees for _, key, _ in states if max(degrees := self._entity(key)[-2:])}
+            if not degrees:
+                return
+            most = fair_share((one for both in degrees.values() for one in both), STEP_ROWS)
+            rows = yield Ask(Find.RELATIONS, tuple(degrees), tuple(min(most, max(both)) for both in degrees.values()))
+            self._states = self._carried(states, self._bundles(rows))
+            for (seed, used), found in self._states.items():
+                part = self._paths[seed].complete(used)
+                for key, weight in found.items():
+                    self._weights[key] += int(weight * part)
 
-    def _heaviest_states(self) -> dict[State, float]:
-        ordered = sorted(self._states.items(), key=lambda item: (-item[1], item[0]))
-        self._cut("frontier", len(ordered) > FRONTIER)
-        return dict(ordered[:FRONTIER])
+    def _heaviest_states(self) -> list[State]:
+        every = ((-weight, key, trail) for trail, found in self._states.items() for key, weight in found.items())
+        states = nsmallest(FRONTIER + 1, every)
+        if len(states) > FRONTIER:
+            self.left_out.note("frontier", int(-states.pop()[0] * STEP))
+        return states
 
-    def _carry(self, states: dict[State, float], rows: Rows, given: dict[State, list[float]]) -> None:
-        """A relation that many edges of an entity have says little about each."""
-        edges: dict[str, list[tuple[str, str]]] = defaultdict(list)
-        for row in rows:
-            self._entities.setdefault(row["key"], Entity.of(row))
-            edges[row["parent"]].append((row["relation"], row["key"]))
-        alike = {parent: Counter(relation for relation, _ in found) for parent, found in edges.items()}
-        for (key, seed, used), weight in states.items():
-            path = self._paths[seed]
-            for relation, target in edges.get(key, ()):
-                now, part = path.after(used, relation)
-                given[target, seed, now].append(weight * STEP * part / math.sqrt(alike[key][relation]))
+    def _entity(self, key: str) -> Entity:
+        """Of the thousands that are reached few are looked at."""
+        if key not in self._entities:
+            self._entities[key] = Entity._make(self._rows[key][4:])
+        return self._entities[key]
 
-    def hits(self) -> Generator[Ask, Rows, list[EngineHit]]:
+    def _bundles(self, rows: Rows) -> dict[str, list[Bundle]]:
+        """Relations by entity; they carry alike, so each bundle is looked at once."""
+        bundles: dict[tuple[str, bool, str], Bundle] = {}
+        by_parent: dict[str, list[Bundle]] = defaultdict(list)
+        self._rows.update((row[4], row) for row in rows)
+        for parent, forward, relation, alike, key, *_ in rows:
+            bundle = bundles.get((parent, forward, relation))
+            if bundle is None:
+                bundle = bundles[parent, forward, relation] = (relation, alike, [])
+                by_parent[parent].append(bundle)
+            bundle[2].append(key)
+        return by_parent
+
+    def _carried(self, states: Iterable[State], bundles: Mapping[str, Sequence[Bundle]]) -> dict[Trail, dict[str, int]]:
+        """A relation that an entity has many of says little about each."""
+        given: dict[Trail, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+        for weight, key, (seed, used) in states:
+            found = bundles.get(key, ())
+            if sum(alike for _, alike, _ in found) < sum(self._entities[key][-2:]):
+                self.left_out.note("fan-out", int(-weight * STEP))  # more names than were read
+            for relation, alike, targets in found:
+                now, part = self._paths[seed].after(used, relation)
+                carried = int(-weight * STEP * part / math.sqrt(alike))
+                if len(targets) < alike:
+                    self.left_out.note("fan-out", carried)
+                into = given[seed, now]
+                for target in targets:
+                    into[target] += carried
+        return given
+
+    def hits(self, window: int) -> Generator[Ask, Rows, EngineResult]:
         """The chunks that mention what was reached."""
-        weights = {key: math.fsum(parts) for key, parts in self._weights.items()}
-        keys = tuple(sorted(weights, key=lambda key: (-weights[key], key)))
-        self._cut("entities", len(keys) > ENTITIES)
-        keys = keys[:ENTITIES]
-        degrees = [self._entities[key].mentions for key in keys]
-        most = fair_share(degrees, MENTION_ROWS)
-        self._cut("mentions", max(degrees, default=0) > most)
-        rows = (yield Ask(Find.MENTIONS, keys, most)) if keys else ()
-        return list(_ranked(rows, weights, self._entities))
-
-    def _cut(self, bound: str, met: bool) -> None:
-        if met:
-            self.cuts.add(bound)
-
-
-def _ranked(rows: Rows, weights: dict[str, float], entities: dict[str, Entity]) -> Iterator[EngineHit]:
-    """A chunk that bears an entity's name has all of its weight; one of many that mention it, among others, little."""
-    parts: dict[str, list[float]] = defaultdict(list)
-    chunks = {row["chunk_id"]: row for row in rows}
-    for row in rows:
-        crowd = max(entities[row["wanted"]].mentions * row["names"], 1)
-        share = 1.0 if row["about"] else MENTIONED / math.sqrt(crowd)
-        parts[row["chunk_id"]].append(weights[row["wanted"]] * share)
-    for chunk_id, row in chunks.items():
-        score = math.fsum(parts[chunk_id])
-        yield EngineHit(chunk_id, score, row["content_hash"], row["title"])
+        most = max(ENTITIES, window)
+        heaviest = nsmallest(most + 1, ((-weight, key) for key, weight in self._weights.items()))
+        if len(heaviest) > most:
+            self.left_out.note("entities", -heaviest.pop()[0])
+        entities = [self._entity(key) for _, key in heaviest]
+        ask = mentions_to_read(entities, self._weights)
+        rows = (yield ask) if ask.keys else ()
+        note_unread(ask, rows, entities, self._weights, self.left_out)
+        best = ranked_chunks(rows, self._entities, self._weights, window)
+        told = (yield Ask(Find.CHUNKS, tuple(chunk_id for chunk_id, _ in best))) if best else ()
+        texts = {chunk_id: (content_hash, title) for chunk_id, content_hash, title in told}
+        hits = (EngineHit(one, weight / ONE, *texts[one]) for one, weight in best if one in texts)
+        return EngineResult(tuple(hits), cut=self.left_out.cuts(best[-1][1] if len(best) == window else 0))
