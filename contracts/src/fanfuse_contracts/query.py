@@ -140,6 +140,13 @@ class Hop(Model):
     took_ms: FiniteFloat
 
 
+class Progress(Model):
+    """Of a query event, what its answer needs where the rest cannot be read."""
+
+    submitted_ns: Nanoseconds = 0
+    hops: tuple[Hop, ...] = ()
+
+
 class QueryEvent(Event):
     """What the events of the query path have in common."""
 

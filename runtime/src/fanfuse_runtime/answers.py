@@ -4,12 +4,15 @@ A second answer is refused by the stream. Where the refused one belongs to a new
 stored answer is sent again, so that this caller hears it too; a takeover by another fuser stays silent.
 """
 
+from collections.abc import Sequence
+
 from pydantic import ValidationError
 
 from fanfuse_contracts import flow, metrics, streams, subjects
 from fanfuse_contracts.answer import Answer, Coverage
-from fanfuse_contracts.enums import RejectionCode, Status
+from fanfuse_contracts.enums import RejectionCode, Stage, Status
 from fanfuse_contracts.plan import Clarification, Rejection
+from fanfuse_contracts.query import Hop, Progress
 from fanfuse_runtime.bus import Bus
 from fanfuse_runtime.logs import get_logger
 from fanfuse_runtime.metrics import Metrics
@@ -34,8 +37,31 @@ def _status_of(rejection: Rejection) -> Status:
     return _STATUS_OF_CODE.get(rejection.code, Status.REJECTED)
 
 
-def refusal(tenant: str, query_id: str, rejection: Rejection, *, submitted_ns: int, elapsed_ms: float = 0.0) -> Answer:
-    """The answer of a query that gets no retrieval."""
+def progress(data: bytes) -> Progress:
+    """How far a query is, by the event that a stage was given; nothing where that cannot be read."""
+    try:
+        return Progress.from_json(data)
+    except ValidationError:
+        return Progress()
+
+
+def hop(bus: Bus, stage: Stage, submitted_ns: int, took_ms: float) -> Hop:
+    """What a stage adds when it is done with a query, at this moment."""
+    # Two clocks: a share is never more than the whole.
+    at_ms = _elapsed_ms(bus, submitted_ns)
+    return Hop(stage=stage, at_ms=at_ms, took_ms=min(took_ms, at_ms))
+
+
+def refusal(
+    tenant: str,
+    query_id: str,
+    rejection: Rejection,
+    *,
+    submitted_ns: int,
+    elapsed_ms: float = 0.0,
+    hops: Sequence[Hop] = (),
+) -> Answer:
+    """The answer of a query that gets no retrieval. `hops`: of every stage that had it, the refusing one last."""
     return Answer(
         tenant=tenant,
         query_id=query_id,
@@ -44,11 +70,18 @@ def refusal(tenant: str, query_id: str, rejection: Rejection, *, submitted_ns: i
         rejection=rejection,
         submitted_ns=submitted_ns,
         elapsed_ms=elapsed_ms,
+        hops=tuple(hops),
     )
 
 
 def clarify(
-    tenant: str, query_id: str, clarification: Clarification, *, submitted_ns: int, elapsed_ms: float = 0.0
+    tenant: str,
+    query_id: str,
+    clarification: Clarification,
+    *,
+    submitted_ns: int,
+    elapsed_ms: float = 0.0,
+    hops: Sequence[Hop] = (),
 ) -> Answer:
     """The answer of a query that has to be put more exactly before anything is searched."""
     return Answer(
@@ -59,6 +92,7 @@ def clarify(
         clarification=clarification,
         submitted_ns=submitted_ns,
         elapsed_ms=elapsed_ms,
+        hops=tuple(hops),
     )
 
 
@@ -99,20 +133,32 @@ async def send_stored_again(bus: Bus, tenant: str, query_id: str, submitted_ns: 
 
 
 async def publish_refusal(
-    bus: Bus, metrics_: Metrics, tenant: str, query_id: str, rejection: Rejection, submitted_ns: int
+    bus: Bus,
+    metrics_: Metrics,
+    tenant: str,
+    query_id: str,
+    rejection: Rejection,
+    submitted_ns: int,
+    hops: Sequence[Hop] = (),
 ) -> bool:
     """Answer a query with a refusal; False if another answer was stored first."""
     elapsed_ms = _elapsed_ms(bus, submitted_ns)
-    answer = refusal(tenant, query_id, rejection, submitted_ns=submitted_ns, elapsed_ms=elapsed_ms)
+    answer = refusal(tenant, query_id, rejection, submitted_ns=submitted_ns, elapsed_ms=elapsed_ms, hops=hops)
     return await publish_answer(bus, metrics_, answer)
 
 
 async def publish_clarification(
-    bus: Bus, metrics_: Metrics, tenant: str, query_id: str, clarification: Clarification, submitted_ns: int
+    bus: Bus,
+    metrics_: Metrics,
+    tenant: str,
+    query_id: str,
+    clarification: Clarification,
+    submitted_ns: int,
+    hops: Sequence[Hop] = (),
 ) -> bool:
     """Answer a query with what it lacks or could mean; False if another answer was stored first."""
     elapsed_ms = _elapsed_ms(bus, submitted_ns)
-    answer = clarify(tenant, query_id, clarification, submitted_ns=submitted_ns, elapsed_ms=elapsed_ms)
+    answer = clarify(tenant, query_id, clarification, submitted_ns=submitted_ns, elapsed_ms=elapsed_ms, hops=hops)
     return await publish_answer(bus, metrics_, answer)
 
 

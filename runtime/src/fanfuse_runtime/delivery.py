@@ -83,6 +83,10 @@ class Delivery:
         """Query id of a `query.…` subject; raises `InvalidTokenError` for other subjects."""
         return self._query.query_id
 
+    def held_ms(self) -> float:
+        """How long this process has had it, in milliseconds."""
+        return (time.monotonic() - self.received_at) * 1e3
+
     async def _settle(self, what: bytes) -> None:
         if not self.settled and self._msg.reply:
             self.settled = True

@@ -69,6 +69,8 @@ async def test_a_spent_budget_is_answered_expired(process, client, monkeypatch):
     answer = await answered(client, "q1")
 
     assert (answer.status, answer.rejection.code) == (Status.EXPIRED, RejectionCode.EXPIRED)
+    assert [hop.stage for hop in answer.hops] == [Stage.CLASSIFIER], "a refusal says who had the query"
+    assert 0 <= answer.hops[0].took_ms <= answer.hops[0].at_ms
     assert answer.rejection.retryable
     assert await holds(client, "QUERIES", 0)
 

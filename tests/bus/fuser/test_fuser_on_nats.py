@@ -258,6 +258,7 @@ async def test_a_plan_that_cannot_be_read_is_answered(around: Surroundings):
     answer = await around.answer("q1")
     assert answer.status is Status.REJECTED
     assert code_of(answer) is RejectionCode.INVALID_QUERY
+    assert [hop.stage for hop in answer.hops] == [Stage.FUSER]
 
 
 async def test_the_subject_says_who_asked(around: Surroundings):

@@ -18,6 +18,7 @@ from fanfuse_contracts.config import FanfuseConfig
 from fanfuse_contracts.enums import Kind, RejectionCode, Stage, Status
 from fanfuse_contracts.operations import RouteAudited
 from fanfuse_contracts.plan import QueryPlanned, Rejection, RetrieveCommand
+from fanfuse_contracts.query import Hop
 from fanfuse_corpus_router.adapters import narration
 from fanfuse_corpus_router.bus import RouterHandlers
 from fanfuse_runtime.bus import Stored
@@ -113,6 +114,7 @@ def delivered(event=None, subject=None, data=b""):
         query_id=QUERY,
         subject=subject or subjects.query_classified(TENANT, QUERY),
         data=event.to_json() if event is not None else data,
+        held_ms=lambda: 2.0,
     )
 
 
@@ -292,6 +294,23 @@ async def test_decide_tells_a_rejection_and_takes_the_tenant_from_the_subject(bu
     )
     assert (reply.plan, reply.rejection.code) == (None, RejectionCode.NO_VISIBLE_CORPUS)
     assert bus.order == []
+
+
+@pytest.mark.parametrize("refused", ["rejected", "clarify", "hopeless"])
+async def test_an_answer_without_retrieval_carries_the_hops_up_to_here(build, bus, refused):
+    earlier = Hop(stage=Stage.CLASSIFIER, at_ms=1.5, took_ms=0.5)
+    event = build.event(scores=(build.asks("a", "x"),)).model_copy(update={"hops": (earlier,)})
+    cards = [build.card("a", can_answer=(build.capability("x", who="re:nobody"),))] if refused == "clarify" else []
+    handlers = build_handlers(bus, cards)
+    if refused == "hopeless":
+        await handlers.on_failed(delivered(event), Rejection(code=RejectionCode.INTERNAL, message="broken"))
+    else:
+        await handle(handlers, event)
+    answer = the(bus, flow.FUSED, Answer)[1]
+    assert (answer.clarification is not None) == (refused == "clarify")
+    assert [hop.stage for hop in answer.hops] == [Stage.CLASSIFIER, Stage.CORPUS_ROUTER]
+    assert answer.hops[0] == earlier
+    assert answer.hops[1].took_ms >= 0.0
 
 
 @pytest.mark.parametrize("readable", [True, False])

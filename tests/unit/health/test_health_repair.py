@@ -5,6 +5,7 @@ import pytest
 from fanfuse_contracts import streams, subjects
 from fanfuse_contracts.enums import FailureKind, Kind, LaneOutcome, RejectionCode, Stage
 from fanfuse_contracts.plan import RetrieveCommand
+from fanfuse_contracts.query import Progress
 from fanfuse_health.domain.repair import MaxDeliveries, is_ours, repair, stage_of
 from fanfuse_health.domain.sweep import LOST_AFTER_S, Sighting, stuck
 
@@ -49,16 +50,25 @@ def test_only_work_queues_are_cleaned():
 def test_a_submitted_query_is_answered_from_its_subject_whatever_its_body():
     todo = repair(Stage.CLASSIFIER, subjects.query_submitted("acme", "q1"), b"\xff not json", 77, "health-1")
     assert todo.query is not None
-    assert (todo.query.tenant, todo.query.query_id, todo.query.submitted_ns) == ("acme", "q1", 77)
+    assert (todo.query.tenant, todo.query.query_id, todo.query.progress) == ("acme", "q1", Progress(submitted_ns=77))
     assert (todo.query.rejection.code, todo.query.rejection.retryable) == (RejectionCode.INTERNAL, True)
     assert todo.reply is None
 
 
-@pytest.mark.parametrize(("data", "submitted_ns"), [(b'{"submitted_ns": 5, "more": 1}', 5), (b"broken", 77)])
-def test_a_later_event_knows_when_its_query_was_submitted(data, submitted_ns):
+@pytest.mark.parametrize(
+    ("data", "submitted_ns", "stages"),
+    [
+        (b'{"submitted_ns": 5, "more": 1}', 5, []),
+        (b'{"submitted_ns": 5, "hops": [{"stage": "classifier", "at_ms": 1, "took_ms": 1}]}', 5, [Stage.CLASSIFIER]),
+        (b"broken", 77, []),
+        (b"{}", 77, []),
+    ],
+)
+def test_a_later_event_knows_when_its_query_was_submitted_and_who_had_it(data, submitted_ns, stages):
     todo = repair(Stage.FUSER, subjects.query_planned("acme", "q1"), data, 77, "health-1")
     assert todo.query is not None
-    assert todo.query.submitted_ns == submitted_ns
+    assert todo.query.progress.submitted_ns == submitted_ns
+    assert [hop.stage for hop in todo.query.progress.hops] == stages
 
 
 def test_a_subject_without_a_valid_owner_is_answered_to_nobody():

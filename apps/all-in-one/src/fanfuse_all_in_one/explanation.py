@@ -201,6 +201,6 @@ def _cannot_show(answer: Answer, audited: RouteAudited | None) -> Iterator[str]:
             "pools, windows, the principal and the rules that fired are unknown"
         )
     if not answer.hops:
-        yield "when each stage was done: an answer that was refused before fusion carries no hops"
+        yield "when each stage was done: the answer carries no hops (it is of an older version)"
     if not answer.submitted_ns:
         yield "when the query was submitted: the answer does not say"

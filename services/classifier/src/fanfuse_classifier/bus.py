@@ -20,7 +20,7 @@ from fanfuse_contracts.headers import PRINCIPAL
 from fanfuse_contracts.plan import DecideReply, DecideRequest, Rejection
 from fanfuse_contracts.query import AcceptedQuery, Hop, SubmittedQuery
 from fanfuse_contracts.tokens import InvalidTokenError
-from fanfuse_runtime.answers import publish_refusal, send_stored_again
+from fanfuse_runtime.answers import hop, publish_refusal, send_stored_again
 from fanfuse_runtime.context import Context
 from fanfuse_runtime.delivery import Delivery
 from fanfuse_runtime.errors import BusError, PublishRefusedError, TooLargeError
@@ -117,21 +117,17 @@ class ClassifierHandlers:
         return found if isinstance(found, Rejection) else (authentic, found)
 
     async def _refuse(self, delivery: Delivery, rejection: Rejection) -> None:
-        await publish_refusal(
-            self._bus, self._metrics, delivery.tenant, delivery.query_id, rejection, delivery.stored_ns
-        )
+        tenant, query_id, submitted_ns = delivery.tenant, delivery.query_id, delivery.stored_ns
+        hops = (hop(self._bus, Stage.CLASSIFIER, submitted_ns, delivery.held_ms()),)
+        await publish_refusal(self._bus, self._metrics, tenant, query_id, rejection, submitted_ns, hops)
 
     async def _pass_on(self, delivery: Delivery, decided: _Decided, started_ns: int) -> None:
         tenant, query_id = delivery.tenant, delivery.query_id
-        hop = Hop(
-            stage=Stage.CLASSIFIER,
-            at_ms=self._bus.elapsed_ms(delivery.stored_ns),
-            took_ms=self._bus.elapsed_ms(started_ns),
-        )
+        done = hop(self._bus, Stage.CLASSIFIER, delivery.stored_ns, self._bus.elapsed_ms(started_ns))
         stored = await self._bus.publish(
             flow.CLASSIFIED,
             subjects.query_classified(tenant, query_id),
-            _event(tenant, query_id, decided, delivery.stored_ns, hop),
+            _event(tenant, query_id, decided, delivery.stored_ns, done),
             streams.message_id(tenant, query_id, Stage.CLASSIFIER.value),
         )
         if stored.duplicate:

@@ -8,8 +8,6 @@ plan that lost are unknown to the fuser, which counts them. So no planned lane w
 
 from collections.abc import Iterable
 
-from pydantic import ValidationError
-
 from fanfuse_contracts import limits, metrics, streams, subjects
 from fanfuse_contracts.classification import QueryClassified
 from fanfuse_contracts.config import RetrievalConfig
@@ -25,7 +23,7 @@ from fanfuse_corpus_router.adapters.snapshot import snapshot
 from fanfuse_corpus_router.domain import rejections
 from fanfuse_corpus_router.domain.planning import Outcome, PlannedQuery, plan_in_time, plan_query
 from fanfuse_corpus_router.ports import Backends, Corpora, Pools
-from fanfuse_runtime.answers import publish_clarification, publish_refusal
+from fanfuse_runtime.answers import hop, progress, publish_clarification, publish_refusal, send_stored_again
 from fanfuse_runtime.bus import Bus, Publication
 from fanfuse_runtime.context import Context
 from fanfuse_runtime.delivery import Delivery
@@ -65,44 +63,48 @@ class RouterHandlers:
 
     async def _tell(self, event: QueryClassified, outcome: Outcome, started_ns: int) -> None:
         if isinstance(outcome, Rejection):
-            await self._refuse(event, outcome)
+            await self._refuse(event, outcome, started_ns)
             return
         if isinstance(outcome, Clarification):
-            await self._ask_back(event, outcome)
+            await self._ask_back(event, outcome, started_ns)
             return
         try:
             await self._publish(*outbox.commands(outcome))
-            await self._publish(outbox.plan(event, outcome.plan, self._hop(event, started_ns)))
+            again = await self._publish(outbox.plan(event, outcome.plan, self._hops(event, started_ns)))
         except PublishRefusedError:
-            await self._refuse(event, rejections.overloaded())
+            await self._refuse(event, rejections.overloaded(), started_ns)
         except TooLargeError as error:
-            await self._refuse(event, rejections.too_large(str(error)))
+            await self._refuse(event, rejections.too_large(str(error)), started_ns)
         else:
             await self._publish(outbox.audit(event, outcome.plan))
+            if again:
+                # No fuser hears of this submission: after a restart the broker may know the plan's id and no other.
+                await send_stored_again(self._bus, event.tenant, event.query_id, event.submitted_ns)
 
-    async def _publish(self, *publications: Publication) -> None:
-        for stored in await self._bus.publish_all(publications):
-            if stored.duplicate:
-                self._metrics.inc(metrics.DUPLICATES_TOTAL, stage=Stage.CORPUS_ROUTER.value)
+    async def _publish(self, *publications: Publication) -> bool:
+        """True if one of them was stored before."""
+        duplicates = sum(stored.duplicate for stored in await self._bus.publish_all(publications))
+        if duplicates:
+            self._metrics.inc(metrics.DUPLICATES_TOTAL, duplicates, stage=Stage.CORPUS_ROUTER.value)
+        return duplicates > 0
 
-    async def _refuse(self, event: QueryClassified, rejection: Rejection) -> None:
-        await publish_refusal(self._bus, self._metrics, event.tenant, event.query_id, rejection, event.submitted_ns)
+    async def _refuse(self, event: QueryClassified, rejection: Rejection, started_ns: int) -> None:
+        tenant, query_id, hops = event.tenant, event.query_id, self._hops(event, started_ns)
+        await publish_refusal(self._bus, self._metrics, tenant, query_id, rejection, event.submitted_ns, hops)
         await self._publish(outbox.audit(event, rejection))
 
-    async def _ask_back(self, event: QueryClassified, unclear: Clarification) -> None:
-        await publish_clarification(self._bus, self._metrics, event.tenant, event.query_id, unclear, event.submitted_ns)
+    async def _ask_back(self, event: QueryClassified, unclear: Clarification, started_ns: int) -> None:
+        tenant, query_id, hops = event.tenant, event.query_id, self._hops(event, started_ns)
+        await publish_clarification(self._bus, self._metrics, tenant, query_id, unclear, event.submitted_ns, hops)
         await self._publish(outbox.audit(event, unclear))
 
     def _now_s(self) -> float:
         """The broker's time in seconds since the epoch."""
         return self._bus.now_ns() / 1e9
 
-    def _hop(self, event: QueryClassified, started_ns: int) -> Hop:
-        return Hop(
-            stage=Stage.CORPUS_ROUTER,
-            at_ms=self._bus.elapsed_ms(event.submitted_ns),
-            took_ms=self._bus.elapsed_ms(started_ns),
-        )
+    def _hops(self, event: QueryClassified, started_ns: int) -> tuple[Hop, ...]:
+        took_ms = self._bus.elapsed_ms(started_ns)
+        return (*event.hops, hop(self._bus, Stage.CORPUS_ROUTER, event.submitted_ns, took_ms))
 
     async def on_route_decide(self, delivery: Delivery, message: QueryClassified) -> DecideReply:
         """The same plan as in the flow, told and not carried out."""
@@ -133,19 +135,13 @@ class RouterHandlers:
             tenant, query_id = delivery.tenant, delivery.query_id
         except InvalidTokenError:
             return  # not the subject of a query: there is nobody to answer
-        await publish_refusal(self._bus, self._metrics, tenant, query_id, rejection, _submitted_ns(delivery))
+        known = progress(delivery.data)
+        hops = (*known.hops, hop(self._bus, Stage.CORPUS_ROUTER, known.submitted_ns, delivery.held_ms()))
+        await publish_refusal(self._bus, self._metrics, tenant, query_id, rejection, known.submitted_ns, hops)
 
 
 def _told(outcome: Outcome) -> Plan | Clarification | Rejection:
     return outcome.plan if isinstance(outcome, PlannedQuery) else outcome
-
-
-def _submitted_ns(delivery: Delivery) -> int:
-    """Start of the budget, 0 where the body cannot be read."""
-    try:
-        return QueryClassified.from_json(delivery.data).submitted_ns
-    except ValidationError:
-        return 0
 
 
 def declare(router: ServiceRouter, handlers: RouterHandlers, in_flight: int) -> None:

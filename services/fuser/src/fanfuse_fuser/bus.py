@@ -2,14 +2,13 @@
 
 from typing import Final
 
-from pydantic import ValidationError
-
 from fanfuse_contracts import subjects
+from fanfuse_contracts.enums import Stage
 from fanfuse_contracts.plan import QueryPlanned, Rejection
 from fanfuse_contracts.streams import FUSER_CONSUMER
 from fanfuse_fuser.fuser import Fuser
 from fanfuse_fuser.settings import FuserSettings
-from fanfuse_runtime.answers import publish_refusal
+from fanfuse_runtime.answers import hop, progress, publish_refusal
 from fanfuse_runtime.context import Context
 from fanfuse_runtime.delivery import Delivery
 from fanfuse_runtime.errors import BusError, RetryError
@@ -23,8 +22,10 @@ def register(router: ServiceRouter, context: Context, fuser: Fuser, settings: Fu
     """Declare the subscribers."""
 
     async def refuse(delivery: Delivery, rejection: Rejection) -> None:
-        submitted_ns = _submitted_ns(delivery)
-        await publish_refusal(context.bus, context.metrics, delivery.tenant, delivery.query_id, rejection, submitted_ns)
+        known, (tenant, query_id) = progress(delivery.data), (delivery.tenant, delivery.query_id)
+        submitted_ns = known.submitted_ns or delivery.stored_ns
+        hops = (*known.hops, hop(context.bus, Stage.FUSER, submitted_ns, delivery.held_ms()))
+        await publish_refusal(context.bus, context.metrics, tenant, query_id, rejection, submitted_ns, hops)
 
     @router.consume(FUSER_CONSUMER, QueryPlanned, in_flight=settings.in_flight, on_failed=refuse)
     async def on_query_planned(delivery: Delivery, planned: QueryPlanned) -> None:
@@ -49,10 +50,3 @@ def _of_subject(planned: QueryPlanned, delivery: Delivery, now_ns: int) -> Query
     return planned.model_copy(
         update={"tenant": delivery.tenant, "query_id": delivery.query_id, "submitted_ns": submitted_ns}
     )
-
-
-def _submitted_ns(delivery: Delivery) -> int:
-    try:
-        return QueryPlanned.from_json(delivery.data).submitted_ns
-    except ValidationError:
-        return delivery.stored_ns

@@ -11,7 +11,7 @@ from fanfuse_contracts.streams import ConsumerSpec
 from fanfuse_health.domain import repair
 from fanfuse_health.domain.sweep import Sighting, stuck
 from fanfuse_health.ports import QueuedMessage, WorkQueues
-from fanfuse_runtime.answers import publish_refusal
+from fanfuse_runtime.answers import hop, publish_refusal
 from fanfuse_runtime.bus import Bus
 from fanfuse_runtime.deadletters import publish_dead_letter
 from fanfuse_runtime.logs import get_logger
@@ -62,8 +62,10 @@ class Janitor:
         _log.warning("janitor.repaired", stage=stage.value, stream=stream, sequence=message.sequence)
 
     async def _answer(self, query: repair.FailedQuery) -> None:
+        known, metrics_ = query.progress, self._metrics
+        hops = (*known.hops, hop(self._bus, Stage.HEALTH, known.submitted_ns, 0.0))
         await publish_refusal(
-            self._bus, self._metrics, query.tenant, query.query_id, query.rejection, query.submitted_ns
+            self._bus, metrics_, query.tenant, query.query_id, query.rejection, known.submitted_ns, hops
         )
 
     async def _reply(self, reply: LaneReply, attempt: int) -> None:

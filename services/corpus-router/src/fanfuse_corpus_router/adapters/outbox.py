@@ -29,14 +29,14 @@ def commands(planned: PlannedQuery) -> tuple[Publication, ...]:
     )
 
 
-def plan(event: QueryClassified, planned: Plan, hop: Hop) -> Publication:
+def plan(event: QueryClassified, planned: Plan, hops: tuple[Hop, ...]) -> Publication:
     """The order to join, for the fuser."""
     message = QueryPlanned(
         tenant=event.tenant,
         query_id=event.query_id,
         query=event.query,
         submitted_ns=event.submitted_ns,
-        hops=(*event.hops, hop),
+        hops=hops,
         classification=event.classification,
         plan=planned,
     )

@@ -10,9 +10,10 @@ from typing import Final
 from pydantic import ValidationError
 
 from fanfuse_contracts import streams, subjects
-from fanfuse_contracts.base import Model, Nanoseconds
+from fanfuse_contracts.base import Model
 from fanfuse_contracts.enums import FailureKind, LaneOutcome, RejectionCode, Stage
 from fanfuse_contracts.plan import Rejection, RetrieveCommand
+from fanfuse_contracts.query import Progress
 from fanfuse_contracts.retrieval import Failure, LaneReply
 from fanfuse_contracts.tokens import InvalidTokenError
 
@@ -30,19 +31,13 @@ class MaxDeliveries(Model):
     deliveries: int = 0
 
 
-class _Submitted(Model):
-    """The one field of a query event that its answer needs."""
-
-    submitted_ns: Nanoseconds
-
-
 @dataclass(frozen=True, slots=True)
 class FailedQuery:
     """A query that nobody will answer any more."""
 
     tenant: str
     query_id: str
-    submitted_ns: int
+    progress: Progress
     rejection: Rejection
 
 
@@ -86,16 +81,18 @@ def _failed_query(stage: Stage, subject: str, data: bytes, stored_ns: int) -> Fa
         return None
     message = f"the {stage.value} stopped every time it worked on this query; ask again under a new query id"
     rejection = Rejection(code=RejectionCode.INTERNAL, message=message, retryable=True)
-    return FailedQuery(tenant, query_id, _submitted_ns(stage, data, stored_ns), rejection)
+    return FailedQuery(tenant, query_id, _progress(stage, data, stored_ns), rejection)
 
 
-def _submitted_ns(stage: Stage, data: bytes, stored_ns: int) -> int:
+def _progress(stage: Stage, data: bytes, stored_ns: int) -> Progress:
+    unread = Progress(submitted_ns=stored_ns)
     if stage is Stage.CLASSIFIER:
-        return stored_ns
+        return unread
     try:
-        return _Submitted.from_json(data).submitted_ns
+        known = Progress.from_json(data)
     except ValidationError:
-        return stored_ns
+        return unread
+    return known if known.submitted_ns else unread
 
 
 def _command(subject: str, data: bytes) -> RetrieveCommand | None:
