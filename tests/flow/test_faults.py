@@ -5,6 +5,7 @@ The small brother of `bench/run.py faults`: one fleet, a few hundred queries, th
 
 import sys
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from types import ModuleType
@@ -90,6 +91,24 @@ async def test_a_broker_outage_loses_nothing_that_was_accepted(running: Fleet, s
         name: pid for name, pid in before.items() if name != "broker"
     }
     say(told(result))
+
+
+async def test_a_full_queue_refuses_by_type_and_loses_nothing(running: Fleet, say: Callable[[str], None]) -> None:
+    """Whoever is accepted is answered; whoever is not hears that it may come again."""
+    js = running.processes.operator.bus.js
+    config = (await js.stream_info(streams.QUERIES.name)).config
+    await js.update_stream(config.evolve(max_msgs=10))
+    try:
+        result = await run.run(running, replace(load("full", 200), rate=400.0), (), say)
+    finally:
+        await js.update_stream(config)
+
+    assert result.balance.broken == ()
+    assert result.settled
+    assert set(result.refused) <= {"Overloaded"}
+    assert set(result.balance.reasons) <= {"overloaded", "expired"}
+    assert result.refused or "overloaded" in result.balance.reasons
+    say(f"{told(result)}; {sum(result.refused.values())} refused before they were accepted")
 
 
 async def test_answers_outlive_the_broker_for_a_day_for_late_callers_and_used_ids(running: Fleet) -> None:
