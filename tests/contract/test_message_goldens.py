@@ -23,6 +23,8 @@ MODELS: Final[dict[str, type[Model]]] = {
 NEW: Final = {"field_of_a_later_version": {"nested": [1, None, "text"]}}
 GUARDED: Final = frozenset({"filter", "principal"})
 """Never relaxed: dropping an unknown part of these would widen what is found."""
+MAPPINGS: Final = frozenset({"metadata", "fallbacks"})
+"""Objects whose keys are data."""
 PREVIOUS: Final = GOLDENS.parent / "messages-previous"
 """The messages of the version before: a newer process reads them, and loses nothing that stands in them."""
 
@@ -48,9 +50,10 @@ def holds(whole: Any, part: Any) -> bool:
 
 def with_new_fields(body: Any) -> Any:
     """The same body with an unknown field in every object but the guarded ones."""
+    kept = GUARDED | MAPPINGS
     match body:
         case dict():
-            grown = {key: value if key in GUARDED else with_new_fields(value) for key, value in body.items()}
+            grown = {key: value if key in kept else with_new_fields(value) for key, value in body.items()}
             return grown if is_mapping(body) else grown | NEW
         case list():
             return [with_new_fields(item) for item in body]
@@ -101,7 +104,7 @@ def test_an_unknown_field_of_a_caller_is_refused(name: str) -> None:
         dumped(MODELS[name], golden(name)["body"] | NEW)
 
 
-@pytest.mark.parametrize("name", sorted(MODELS))
+@pytest.mark.parametrize("name", sorted(MODELS.keys() & {path.stem for path in PREVIOUS.glob("*.json")}))
 def test_a_message_of_the_version_before_is_read_whole(name: str) -> None:
     body = json.loads((PREVIOUS / f"{name}.json").read_text(encoding="utf-8"))["body"]
     assert holds(dumped(MODELS[name], body), body)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fanfuse_contracts import answer, chunks, config, corpus, flow, health, operations, plan, query, retrieval
+from fanfuse_contracts import answer, chunks, config, corpus, flow, health, operations, plan, quality, query, retrieval
 from fanfuse_contracts.base import Event, Model, Written
 from fanfuse_contracts.classification import QueryClassified
 
@@ -30,6 +30,7 @@ MODELS: tuple[type[Model], ...] = (
     health.ProbeReply,
     health.Heartbeat,
     operations.RouteAudited,
+    quality.QualityMeasured,
     operations.DeadLetter,
     corpus.CorpusCard,
     chunks.Chunk,

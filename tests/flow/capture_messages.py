@@ -14,10 +14,13 @@ from nats.aio.client import Client as NatsClient
 from nats.aio.msg import Msg
 from nats.errors import TimeoutError as NatsTimeoutError
 
+from fanfuse_all_in_one.marking import probe_backend
 from fanfuse_contracts import limits, subjects
+from fanfuse_contracts.enums import Kind
 from fanfuse_contracts.filters import Leaf, Op
 from fanfuse_contracts.flow import CHANNELS, Channel
 from fanfuse_contracts.query import Principal, QueryVector, SubmittedQuery
+from fanfuse_health.ports import BackendKey
 from fanfuse_runtime.server import NatsServer
 from fanfuse_testing.flow import Flow, eventually, running_flow
 from tests.flow.airships import FIELDS, QUESTION, SEEDS, library
@@ -82,6 +85,7 @@ async def _ask(flow: Flow) -> None:
             await client.ask(QUERY, query_id=f"q{number}")
         await client.decide(QUERY)
         await client.cancel("q0")
+    await probe_backend(flow.operator, BackendKey(Kind.VECTOR, "main"), by="tester")
 
 
 async def _reply(nc: NatsClient, subject: str, body: bytes) -> bytes:
