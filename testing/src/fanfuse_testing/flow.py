@@ -133,7 +133,7 @@ class Flow(Deployment):
 
 
 @contextmanager
-def _logs_of_a_process() -> Iterator[None]:
+def logs_of_a_process() -> Iterator[None]:
     """Logs as a service's process writes them, from warnings up; what was configured before is restored."""
     before = structlog.get_config()
     configure_logs("warning")
@@ -157,7 +157,7 @@ async def running_flow(
         nats_url=url, data_dir=data_dir, config_file=config_file, ops_port=0, drain_timeout_s=3.0
     )
     factories = (FACTORIES | dict(services or {})).values()
-    with _logs_of_a_process():
+    with logs_of_a_process():
         async with (
             compose(*factories, settings=settings, span_processor=span_processor) as process,
             operator_on(url, config=load_config(config_file), data_dir=data_dir) as operator,
