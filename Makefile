@@ -13,6 +13,12 @@ STAMP := .venv/.installed
 MANIFESTS := pyproject.toml uv.lock $(wildcard */pyproject.toml services/*/pyproject.toml apps/*/pyproject.toml)
 DOCS := apps/all-in-one/src/fanfuse_all_in_one/docs.py
 BENCH := bench/run.py
+IMAGES := classifier corpus-router backend-workers fuser health cli
+IMAGE_TARGETS := $(addprefix image-,$(IMAGES))
+ENGINE ?= docker
+BASE ?= python:3.11.14-slim-bookworm
+REGISTRY ?=
+TAG ?= 0.1.0
 PYTEST_ARGS ?= -n 2 --dist loadfile
 ENGINE_ARGS ?=
 # The test modules load more native libraries than the thread-local data of one more has room beside.
@@ -25,7 +31,7 @@ ifdef PIP_CERT
 export SSL_CERT_FILE ?= $(PIP_CERT)
 endif
 
-.PHONY: help install demo test test-slow test-engines services check lint types imports size docs-check format docs bench clean
+.PHONY: help install demo test test-slow test-engines test-engines-short services check lint types imports size docs-check format docs monitoring-check bench clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -46,8 +52,14 @@ test-slow: $(STAMP) ## run what takes long: load, outages, ranking quality on ju
 test-engines: $(STAMP) ## run the tests on real OpenSearch and Neo4j servers (needs Java and Maven; no Docker)
 	@GLIBC_TUNABLES=$(ROOM_FOR_LIBRARIES) $(BIN)/pytest -m engine -rs $(ENGINE_ARGS)
 
+test-engines-short: $(STAMP) ## of those, how one OpenSearch and one Neo4j behave (CI runs it where Maven is reachable)
+	@$(BIN)/pytest -m engine -rs -q tests/backends/test_opensearch.py tests/backends/test_neo4j_server.py -k "not 2.19"
+
 services: $(STAMP) ## run real engine servers until Ctrl-C (Docker Compose, else Java) and print what points at them
 	@$(BIN)/python -m tests.servers.services
+
+monitoring-check: $(STAMP) ## check dashboards, rules and runbooks; what it needs is fetched once, or left out with a word
+	@$(BIN)/pytest -rs -q tests/deploy/test_monitoring.py
 
 check: lint types imports size docs-check ## everything but the tests; under a minute
 
@@ -78,6 +90,19 @@ docs: $(STAMP) ## regenerate docs/flow.md, asyncapi.json and configuration.md
 
 bench: $(STAMP) ## measure (see bench/)
 	@$(BIN)/python $(BENCH)
+
+images: $(IMAGE_TARGETS) ## build every image (ENGINE=podman, BASE=a root file system with Python, REGISTRY=host/, TAG=)
+
+# What of the lock goes in: the package of the service; the workers speak to every server; the commands do everything.
+SELECT = --package fanfuse-$*
+image-backend-workers: SELECT = --package fanfuse-$* --extra qdrant --extra elasticsearch --extra opensearch --extra neo4j
+image-cli: SELECT = --all-packages --all-extras
+$(IMAGE_TARGETS): image-%:
+	@$(ENGINE) build -f deploy/docker/Dockerfile --build-arg BASE=$(BASE) --build-arg SERVICE=$* \
+		--build-arg SELECT="$(SELECT)" -t $(REGISTRY)fanfuse/$*:$(TAG) .
+
+deploy-check: $(STAMP) ## check everything under deploy/ that needs no cluster: schemas, names, users, rules, images
+	@$(BIN)/pytest tests/deploy -m "not slow and not engine" $(PYTEST_ARGS)
 
 clean: ## remove environments and caches; .fanfuse data stays
 	@rm -rf .venv .uv-venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

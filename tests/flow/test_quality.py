@@ -36,6 +36,8 @@ async def test_contributions_of_stored_answers_are_told_by_kind_and_by_corpus(fl
     answers = await ask(flow)
     replied = {LaneOutcome.ANSWERED, LaneOutcome.EMPTY, LaneOutcome.CUT}
     assert {lane.outcome for answer in answers for lane in answer.coverage.lanes} <= replied
+    hits = sum(len(answer.hits) for answer in answers)
+    await eventually(lambda: flow.metric("fanfuse_quality_compared_hits_total") == 3 * hits)
     for kind in Kind:
         compared, found, alone = by_hand(answers, kind)
         assert flow.metric("fanfuse_quality_compared_hits_total", kind=kind.value) == compared > 0
