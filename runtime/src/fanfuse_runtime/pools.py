@@ -85,6 +85,10 @@ class PoolsView:
         """True if no ready worker serves this pool and this view has listened long enough to know."""
         return self.look(kind, pool).absent
 
+    def under_pressure(self, kind: Kind, pool: str) -> bool:
+        """True if some ready worker of this pool holds a command that has used up more than half of its budget."""
+        return self.look(kind, pool).under_pressure
+
     def look(self, kind: Kind, pool: str) -> PoolLook:
         """What is known of a pool now."""
         serving = [

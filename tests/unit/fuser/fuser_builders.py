@@ -211,9 +211,13 @@ class MemoryTexts:
 class MemoryPools:
     def __init__(self) -> None:
         self.gone: set[tuple[Kind, str]] = set()
+        self.pressed: set[tuple[Kind, str]] = set()
 
     def absent(self, kind: Kind, pool: str) -> bool:
         return (kind, pool) in self.gone
+
+    def under_pressure(self, kind: Kind, pool: str) -> bool:
+        return (kind, pool) in self.pressed
 
 
 class LoopClock:

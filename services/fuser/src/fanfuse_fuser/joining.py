@@ -12,6 +12,7 @@ from opentelemetry import trace
 from pydantic import ValidationError
 
 from fanfuse_contracts.answer import Answer
+from fanfuse_contracts.enums import Kind
 from fanfuse_contracts.fusion import FusionApplied, FusionConfig
 from fanfuse_contracts.plan import QueryPlanned
 from fanfuse_contracts.retrieval import ChunksReply, ChunkText, LaneReply
@@ -100,7 +101,7 @@ class PlanRun:
             page, applied = EMPTY_PAGE, None
         joined = Joined(join.results(), total, join.rejected, join.cancelled(), applied)
         answer = assemble(self._planned, joined, page, arrived_ms=self._arrived_ms, elapsed_ms=self._elapsed_ms())
-        silent = () if join.cancelled() else lanes_to_report(joined.results, waited_ms)
+        silent = () if join.cancelled() else lanes_to_report(joined.results, waited_ms, self._pressed())
         return Outcome(answer, silent, any(result.loss in NOT_WAITED for result in joined.results))
 
     # -- replies ------------------------------------------------------------------------------------------------
@@ -116,6 +117,10 @@ class PlanRun:
         while not self._join.done() and self._left_s() > 0:
             await self._wait(LOOK_AT_POOLS_EVERY_S)
             self._give_up_absent()
+
+    def _pressed(self) -> frozenset[tuple[Kind, str]]:
+        pools = {(lane.kind, lane.pool) for lane in self._planned.plan.lanes}
+        return frozenset(pool for pool in pools if self._world.pools.under_pressure(*pool))
 
     def _give_up_absent(self) -> None:
         pools = self._world.pools

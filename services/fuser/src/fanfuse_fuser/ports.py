@@ -44,6 +44,9 @@ class Pools(Protocol):
     def absent(self, kind: Kind, pool: str) -> bool:
         """True if no worker of this pool is known to live."""
 
+    def under_pressure(self, kind: Kind, pool: str) -> bool:
+        """True if some worker of this pool holds a command that has used up more than half of its budget."""
+
 
 class Clock(Protocol):
     """Broker time."""

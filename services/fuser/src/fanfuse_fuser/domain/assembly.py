@@ -3,12 +3,12 @@
 Decides the status and what the caller is told to do; never touches scores or order.
 """
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from fanfuse_contracts.answer import Answer, Coverage, LaneReport
-from fanfuse_contracts.enums import LaneOutcome, Stage, Status
+from fanfuse_contracts.enums import Kind, LaneOutcome, Stage, Status
 from fanfuse_contracts.fusion import FusionApplied
 from fanfuse_contracts.plan import QueryPlanned, Rejection
 from fanfuse_contracts.query import Hop
@@ -71,10 +71,17 @@ def assemble(planned: QueryPlanned, joined: Joined, page: Page, *, arrived_ms: f
     )
 
 
-def lanes_to_report(results: Sequence[LaneResult], waited_ms: float) -> tuple[LaneResult, ...]:
-    """Lanes whose silence is held against their backend: health hears of them from no one else."""
+def lanes_to_report(
+    results: Sequence[LaneResult], waited_ms: float, pressed: Container[tuple[Kind, str]] = ()
+) -> tuple[LaneResult, ...]:
+    """Lanes whose silence is held against their backend: health hears of them from no one else.
+
+    `pressed`: (kind, pool) under pressure. Their workers live, and tell of an engine that is slow; a command that only
+    stood in the queue behind others says nothing of it.
+    """
     silent = {Loss.NO_WORKER, Loss.NEVER_REPLIED} if waited_ms >= MIN_WAIT_TO_BLAME_MS else {Loss.NO_WORKER}
-    return tuple(result for result in results if result.loss in silent)
+    lost = (result for result in results if result.loss in silent)
+    return tuple(one for one in lost if one.loss is Loss.NO_WORKER or (one.lane.kind, one.lane.pool) not in pressed)
 
 
 def has_a_page(planned: QueryPlanned, results: Sequence[LaneResult]) -> bool:
