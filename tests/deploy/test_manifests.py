@@ -14,7 +14,7 @@ import yaml
 
 from fanfuse_backend_workers.domain.pools import parse_pools
 from fanfuse_contracts import permissions, streams
-from fanfuse_contracts.enums import Kind
+from fanfuse_contracts.enums import Kind, Stage
 from fanfuse_contracts.streams import Storage
 from fanfuse_runtime.server import find_nats_server
 from fanfuse_runtime.settings import RuntimeSettings
@@ -191,6 +191,14 @@ def test_each_process_is_the_user_that_contracts_name(overlays: dict[str, Object
         pools = parse_pools(stated["FANFUSE_WORKER_POOLS"]) if "FANFUSE_WORKER_POOLS" in stated else ()
         for pool in pools:
             assert permissions.user_of_pool(pool.kind, pool.name) == stated["FANFUSE_NATS_USER"]
+
+
+def test_a_process_creates_only_what_its_user_may(overlays: dict[str, Objects]) -> None:
+    stated = environments(overlays["prod"])
+    creates = {process["FANFUSE_NATS_USER"]: process.get("FANFUSE_CREATES", "all") for process in stated}
+    assert creates.pop(permissions.SETUP) == "all"
+    assert creates.pop(permissions.user_of_stage(Stage.HEALTH)) == "memory"
+    assert set(creates.values()) == {"nothing"}
 
 
 def environments(those: Objects) -> Iterator[dict[str, str]]:

@@ -51,6 +51,8 @@ ${replicas}  selector:
           env:
             - {name: FANFUSE_NATS_USER, value: $user}
             - {name: FANFUSE_WORKER_POOLS, value: $pool}
+            # The job `setup` creates the consumer of this pool.
+            - {name: FANFUSE_CREATES, value: nothing}
       volumes:
         - name: nats-user
           secret: {secretName: nats-$name, optional: true}
