@@ -20,6 +20,7 @@ from fanfuse_bench import (
     fusion_report,
     indexing,
     join,
+    quality_report,
     reports,
     routing,
     runs,
@@ -105,7 +106,7 @@ def _add_common(parser: argparse.ArgumentParser, queries: int) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
     parts = parser.add_subparsers(
-        dest="part", metavar="flow | floor | rate | routing | fusion | indexing | faults | fusers | soak"
+        dest="part", metavar="flow | floor | rate | routing | fusion | quality | indexing | faults | fusers | soak"
     )
     flows = parts.add_parser("flow", help="latency, CPU per query and its shares, of the whole flow in one process")
     _add_common(flows, 2_000)
@@ -124,6 +125,7 @@ def _parser() -> argparse.ArgumentParser:
     fusions.add_argument("--rounds", type=int, default=500, help="how many fusions are timed per line (500)")
     early.add_options(parts.add_parser("early", help="a lane ten times slower than the rest, by its requirement"))
     indexing.add_options(parts.add_parser("indexing", help="building and searching the embedded engines, by size"))
+    quality_report.add_options(parts.add_parser("quality", help="judged questions through the flow: lanes and answers"))
     join.add_options(parts.add_parser("join", help="replies missed by a joiner that listens elsewhere"))
     faults.add_options(parts.add_parser("faults", help="a ledger of every query while processes are killed"))
     disk.add_options(parts.add_parser("disk", help="a ledger of every query while the queue, then the disk is full"))
@@ -161,6 +163,8 @@ async def _figures(options: argparse.Namespace) -> str:
             return await early.measure(options)
         case "indexing":
             return indexing.measure(options)
+        case "quality":
+            return await quality_report.measure(options)
         case "join":
             return await join.measure(options)
         case "floor":

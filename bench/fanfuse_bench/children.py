@@ -14,7 +14,7 @@ from typing import Any, Final
 
 _HERE: Final = str(Path(__file__).resolve().parents[1])
 _LINE_LIMIT: Final = 1 << 27
-_READY_WITHIN_S: Final = 120.0
+_READY_WITHIN_S: Final = 300.0
 _STOP_WITHIN_S: Final = 20.0
 
 

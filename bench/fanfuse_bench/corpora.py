@@ -60,7 +60,7 @@ async def real_questions(operator: Operator, data_dir: Path) -> Questions:
         collection = await asyncio.to_thread(load_collection, "cranfield", shared_folder())
     except MissingDataError:
         return await _stdlib(operator, data_dir)
-    indexed = await index_corpus(operator, data_dir, Wish(TENANT, collection.name), _chunks(collection), dict)
+    indexed = await index_corpus(operator, data_dir, Wish(TENANT, collection.name), collection_chunks(collection), dict)
     return Questions(collection.name, indexed.card.chunks, tuple(collection.queries.values()))
 
 
@@ -71,7 +71,8 @@ async def _stdlib(operator: Operator, data_dir: Path) -> Questions:
     return Questions(corpus.corpus, indexed.card.chunks, _QUESTIONS)
 
 
-def _chunks(collection: Collection) -> Iterator[Chunk]:
+def collection_chunks(collection: Collection) -> Iterator[Chunk]:
+    """A chunk per document, with its precomputed vector."""
     for document in collection.documents:
         yield Chunk(
             chunk_id=document.document_id,

@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
-import ir_measures
 import numpy as np
-from ir_measures import nDCG
 from numpy.typing import NDArray
 
 from fanfuse_bench.figures import quantile
@@ -24,9 +22,9 @@ from fanfuse_contracts.plan import Lane
 from fanfuse_contracts.retrieval import LaneHit
 from fanfuse_fuser.domain.fusion import RankedList, fuse
 from fanfuse_testing.collections import shared_folder
+from fanfuse_testing.judging import ndcg
 
 TOP: Final = 10
-_RESAMPLES: Final = 10_000
 _SEED: Final = 5
 
 
@@ -98,14 +96,6 @@ def measure(asked: QuestionSet) -> SetFigures:
     return SetFigures(asked.name, singles, tuple(_measured(one, asked.questions) for one in variants()))
 
 
-def interval(first: NDArray[np.float64], other: NDArray[np.float64]) -> tuple[float, float, float]:
-    """Mean difference other - first over paired questions, and its 95 % percentile bootstrap interval."""
-    differences = other - first
-    chosen = np.random.default_rng(_SEED).integers(0, len(differences), (_RESAMPLES, len(differences)), dtype=np.int32)
-    low, high = np.quantile(differences[chosen].mean(axis=1), (0.025, 0.975))
-    return float(differences.mean()), float(low), float(high)
-
-
 def _measured(variant: Variant, questions: Sequence[Question]) -> Measured:
     tops = [[row.chunk_id for row in fuse(one.lists, variant.config)[:TOP]] for one in questions]
     return Measured(variant, _ndcg(questions, tops), fate_of_firsts(questions, tops))
@@ -134,12 +124,7 @@ def _mean_of_kind(questions: Sequence[Question], kind: Kind) -> float:
 
 
 def _ndcg(questions: Sequence[Question], tops: Sequence[Sequence[str]]) -> NDArray[np.float64]:
-    judged = [ir_measures.Qrel(str(at), doc, g) for at, one in enumerate(questions) for doc, g in one.grades.items()]
-    found = [ir_measures.ScoredDoc(str(at), doc, -rank) for at, top in enumerate(tops) for rank, doc in enumerate(top)]
-    values = np.zeros(len(questions))
-    for metric in ir_measures.iter_calc([nDCG @ TOP], judged, found):
-        values[int(metric.query_id)] = metric.value
-    return values
+    return ndcg([one.grades for one in questions], tops, TOP)
 
 
 def cpu_us(config: FusionConfig, rounds: int) -> float:

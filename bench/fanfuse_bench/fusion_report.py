@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from fanfuse_bench.figures import table
-from fanfuse_bench.fusion import Measured, SetFigures, Variant, interval
+from fanfuse_bench.fusion import Measured, SetFigures, Variant
+from fanfuse_testing.judging import interval
 
 
 def quality_table(sets: Sequence[SetFigures]) -> str:
