@@ -33,7 +33,7 @@ TENANT, CORPUS, KEY = "acme", "docs", "vector.main"
 RATE, BUDGET_MS = 50, 2_000
 HANGS_AT_S, KILLED_AT_S, BACK_AT_S, UNTIL_S = 5.0, 15.0, 40.0, 80.0
 REPLICAS = 3
-SERVICES = (
+SERVICES: tuple[tuple[str, Stage, dict[str, str]], ...] = (
     ("classifier", Stage.CLASSIFIER, {}),
     ("fuser", Stage.FUSER, {}),
     ("health-1", Stage.HEALTH, {}),

@@ -48,7 +48,8 @@ async def ask(client, tenant: str, first: int, count: int) -> Counter[str]:
 
 
 def knows_all(process) -> bool:
-    return sum(beat.ready for beat in process.context.pools.alive) == REPLICAS
+    ready = [beat for beat in process.context.pools.alive if beat.ready]
+    return len(ready) == REPLICAS
 
 
 async def until(reached) -> None:

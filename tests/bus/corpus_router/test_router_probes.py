@@ -45,7 +45,8 @@ class Health:
 
 async def set_state(states, health: BackendHealth, version: int) -> int:
     state = BackendState(kind=Kind.KEYWORD, backend="main", state=health, version=version, since="now")
-    return await states.put(streams.backend_key(Kind.KEYWORD, "main"), state.to_json())
+    revision: int = await states.put(streams.backend_key(Kind.KEYWORD, "main"), state.to_json())
+    return revision
 
 
 @pytest.fixture
