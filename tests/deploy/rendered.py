@@ -3,6 +3,7 @@
 In: the repository and a folder. Out: the objects of an overlay.
 """
 
+import shlex
 import shutil
 import subprocess
 import sysconfig
@@ -18,6 +19,7 @@ from fanfuse_cli.main import app
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 K8S: Final = ROOT / "deploy" / "k8s"
+README: Final = ROOT / "deploy" / "README.md"
 OVERLAYS: Final = ("dev", "prod")
 Objects = list[dict[str, Any]]
 _KUBECTL: Final = Path(sysconfig.get_path("scripts")) / "kubectl"
@@ -27,12 +29,18 @@ def prepare(folder: Path) -> Path:
     """A copy of deploy/k8s with what the overlay `prod` asks to be made; returns its root."""
     copy = folder / "k8s"
     shutil.copytree(K8S, copy, ignore=_made_here)
-    prod = copy / "overlays" / "prod"
-    fanfuse(prod, "deploy", "keys", "--file", "fanfuse.yaml")
-    fanfuse(prod, "tenants", "add", "acme")
-    (prod / "users.conf").write_text(fanfuse(prod, "deploy", "nats", "--file", "fanfuse.yaml"))
-    (prod / "workers.yaml").write_text(fanfuse(prod, "deploy", "workers", "--file", "fanfuse.yaml"))
+    for command, into in commands_of_readme():
+        printed = fanfuse(copy / "overlays" / "prod", *command)
+        if into is not None:
+            (copy / "overlays" / "prod" / into).write_text(printed)
     return copy
+
+
+def commands_of_readme() -> list[tuple[list[str], str | None]]:
+    """What deploy/README.md has a newcomer run before the Secrets: words, and the file that takes what is printed."""
+    part = README.read_text(encoding="utf-8").partition("## Kubernetes: production")[2].partition("**Secrets.**")[0]
+    lines = (shlex.split(line, comments=True) for line in part.splitlines() if line.strip().startswith("fanfuse "))
+    return [(words[1 : words.index(">")], words[-1]) if ">" in words else (words[1:], None) for words in lines]
 
 
 def _made_here(folder: str, names: list[str]) -> set[str]:
