@@ -1,11 +1,13 @@
 """`make services`: what it starts, what it prints, and that nothing is left behind."""
 
 import asyncio
+import dataclasses
 import os
 import re
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,11 +17,12 @@ from pydantic import SecretStr
 
 from fanfuse_backend_workers.adapters import neo4j, opensearch
 from fanfuse_backend_workers.servers import ServerBackend, ServerSettings
-from tests.servers import compose
+from tests.servers import compose, maven
 from tests.servers.compose import ENGINES, FILE, container_engine, containers
 from tests.servers.maven import MissingServerError, class_path, java_for
 from tests.servers.neo4j import NEO4J_5, PASSWORD
 from tests.servers.noida import noida_url
+from tests.servers.opensearch import own_opensearch
 from tests.servers.opensearch_release import OPENSEARCH_2
 from tests.servers.qdrant import QdrantShim
 
@@ -99,6 +102,18 @@ def test_docker_without_its_engine_or_compose_is_no_container_engine(
     Docker(tmp_path, {}, broken)
     monkeypatch.setenv("PATH", str(tmp_path))
     assert container_engine() is None
+
+
+def test_a_machine_without_maven_skips_with_a_reason_and_leaves_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(maven, "CACHE", tmp_path / "cache")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    unknown = dataclasses.replace(OPENSEARCH_2, version="2.0.0")
+    with pytest.raises(pytest.skip.Exception, match=r"no real OpenSearch 2.0.0 here: Maven \(mvn\) is not installed"):
+        own_opensearch(unknown)
+    assert list(tmp_path.glob("fanfuse-*")) == []
 
 
 @pytest.mark.engine

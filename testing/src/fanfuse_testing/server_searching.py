@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+from typing import ClassVar
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -16,6 +17,9 @@ from fanfuse_testing.typed_filters import TYPED_FILTERS, typed_metadata
 
 class SearchingCases(ServerCase):
     """Searches of one generation and of several."""
+
+    filters: ClassVar[int] = 300
+    """How many generated filters are tried, of those that fit the fields' types and of those that do not."""
 
     def answers_right(self, condition: Filter) -> bool:
         """False for a filter about which a stand-in is known to be wrong; the real server never is."""
@@ -119,13 +123,13 @@ class SearchingCases(ServerCase):
         assert await backend.count(second) == 1
 
     def test_typed_filters_hold_exactly(self, connect: Connect, key: IndexKey) -> None:
-        """TEN-02: 300 filters that fit the fields' types over 80 chunks, against a plain evaluator."""
+        """TEN-02: filters that fit the fields' types over 80 chunks, against a plain evaluator."""
         chunks = [chunk(f"c{number:03}", metadata=one) for number, one in enumerate(typed_metadata(80))]
         with asyncio.Runner() as runner:
             backend = connect()
             engine = runner.run(self.opened(backend, key, chunks))
 
-            @settings(max_examples=300, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+            @settings(max_examples=self.filters, deadline=None, database=None, suppress_health_check=list(HealthCheck))
             @given(TYPED_FILTERS.filter(self.answers_right))
             def check(condition: Filter) -> None:
                 ids = runner.run(found_or_refused(engine, request(tenant=key.tenant, condition=condition)))
@@ -138,13 +142,13 @@ class SearchingCases(ServerCase):
             runner.run(backend.close())
 
     def test_values_of_any_type_are_compared_exactly_or_refused(self, connect: Connect, key: IndexKey) -> None:
-        """TEN-02: 300 filters whose values and fields do not fit the declared types, over chunks that do not either."""
+        """TEN-02: filters whose values and fields do not fit the declared types, over chunks that do not either."""
         chunks = filtered_chunks(60)
         with asyncio.Runner() as runner:
             backend = connect()
             engine = runner.run(self.opened(backend, key, chunks))
 
-            @settings(max_examples=300, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+            @settings(max_examples=self.filters, deadline=None, database=None, suppress_health_check=list(HealthCheck))
             @given(FILTERS.filter(self.answers_right))
             def check(condition: Filter) -> None:
                 ids = runner.run(found_or_refused(engine, request(tenant=key.tenant, condition=condition)))
