@@ -8,7 +8,8 @@ message of an exception. A missing or malformed header starts a new trace.
 import asyncio
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from threading import Thread
 from typing import Final
 
 from opentelemetry import trace
@@ -74,6 +75,7 @@ def build_tracer_provider(service: str, sample: float, processor: SpanProcessor 
         attributes["service.name"] = service
     provider = TracerProvider(
         resource=Resource.create(attributes),
+        shutdown_on_exit=False,
         sampler=None if os.environ.get(_SAMPLER) else SharedDecision(sample),
     )
     provider.add_span_processor(processor)
@@ -86,8 +88,19 @@ def _is_off() -> bool:
 
 async def shut_down(provider: trace.TracerProvider) -> None:
     """Flush what is recorded and stop exporting; what a collector that is away does not take in time is lost."""
-    if isinstance(provider, TracerProvider):
-        await asyncio.wait((asyncio.ensure_future(asyncio.to_thread(provider.shutdown)),), timeout=_FLUSH_WITHIN_S)
+    if not isinstance(provider, TracerProvider):
+        return
+    loop, done = asyncio.get_running_loop(), asyncio.Event()
+
+    def flush() -> None:
+        provider.shutdown()
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(done.set)
+
+    # A thread that the interpreter does not wait for: the exporter tries again for longer than a stop may take.
+    Thread(target=flush, name="spans-flush", daemon=True).start()
+    with suppress(TimeoutError):
+        await asyncio.wait_for(done.wait(), _FLUSH_WITHIN_S)
 
 
 @contextmanager
