@@ -21,7 +21,7 @@ from fanfuse_contracts.corpus import CorpusCard, EmbedderSpec, FieldType, Wiring
 from fanfuse_contracts.enums import Kind
 from fanfuse_contracts.filters import Op
 from fanfuse_contracts.query import AcceptedQuery
-from fanfuse_corpus_router.adapters.snapshot import snapshot
+from fanfuse_corpus_router.adapters.snapshot import Snapshots
 from fanfuse_corpus_router.domain.planning import PlannedQuery, plan_query
 from fanfuse_runtime.collector import SettledCollector
 from fanfuse_runtime.pools import PoolLook
@@ -76,13 +76,14 @@ def measure(corpora: int, strategy: str, decisions: int, warm: int) -> Timed:
     config = FanfuseConfig.model_validate({"retrieval": {"routing": {"strategy": strategy, "rules": _rules(corpora)}}})
     classifiers = build_classifiers(config, ClassifierSettings())
     cards = tuple(_card(number) for number in range(corpora))
+    snapshots = Snapshots(_ALL_IS_WELL, _ALL_IS_WELL)
     queries = list(_queries(corpora, warm + decisions))
     for query in queries[:warm]:
-        _decide(query, cards, classifiers, config)
+        _decide(query, cards, classifiers, snapshots, config)
     collector = SettledCollector()
     collector.settle()
     try:
-        rows = [_decide(query, cards, classifiers, config) for query in queries[warm:]]
+        rows = [_decide(query, cards, classifiers, snapshots, config) for query in queries[warm:]]
     finally:
         collector.release()
     return Timed(corpora, strategy, tuple(rows))
@@ -103,7 +104,11 @@ _ALL_IS_WELL: Final = _AllIsWell()
 
 
 def _decide(
-    query: AcceptedQuery, cards: Sequence[CorpusCard], classifiers: Classifiers, config: FanfuseConfig
+    query: AcceptedQuery,
+    cards: tuple[CorpusCard, ...],
+    classifiers: Classifiers,
+    snapshots: Snapshots,
+    config: FanfuseConfig,
 ) -> Decision:
     wall, cpu = time.perf_counter_ns(), time.thread_time_ns()
     found = classify(query, TENANT, cards, classifiers)
@@ -117,7 +122,7 @@ def _decide(
         corpus_scores=found.corpus_scores,
     )
     between = time.thread_time_ns()
-    facts = snapshot(cards, _ALL_IS_WELL, _ALL_IS_WELL)
+    facts = snapshots.take(TENANT, cards)
     planned = plan_query(event, cards, facts, config.retrieval, _NOW_S)
     ended, wall_ended = time.thread_time_ns(), time.perf_counter_ns()
     assert isinstance(planned, PlannedQuery), planned

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from fanfuse_classifier.domain.expressions import Expression, InvalidExpressionError
+from fanfuse_classifier.domain.expressions import AnyOf, Expression, InvalidExpressionError
 from fanfuse_classifier.domain.text import normalise
 from fanfuse_contracts import limits
 
@@ -79,3 +79,24 @@ def test_the_longest_text_takes_a_bounded_time(written):
 )
 def test_the_bound_is_above_what_people_write(written):
     assert not Expression(written).matches("???")
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        ["(?i)foo", "b|c", "^z"],
+        ["(?s)a.b", r"x\Qy.(", "d$"],
+        [r"\Qab", r"x\E?y"],
+        [r"a{600}", r"b{600}", r"c{600}", r"d{600}"],
+        [],
+    ],
+)
+def test_a_look_at_all_of_them_misses_none(written):
+    expressions = [Expression(one) for one in written]
+    joined = AnyOf(expressions)
+    for text in ("FOO", "B", "c", "xz", "z", "a\nb", "xy.(", "d", "ab", "y", "", "a" * 700, "d" * 700):
+        assert joined.may_match(text) or not any(one.matches(text) for one in expressions)
+
+
+def test_a_look_at_all_of_them_saves_a_look_at_each():
+    assert not AnyOf([Expression("b|c"), Expression("^z")]).may_match("a question on money")

@@ -5,7 +5,7 @@ import pytest
 from fanfuse_contracts.enums import FallbackReason, Kind, LaneOutcome
 from fanfuse_contracts.health import ColdLane
 from fanfuse_contracts.quorum import Requirement
-from fanfuse_corpus_router.adapters.snapshot import snapshot
+from fanfuse_corpus_router.adapters.snapshot import Snapshots
 from fanfuse_corpus_router.domain.facts import BackendFacts
 from fanfuse_runtime.pools import PoolLook
 
@@ -64,6 +64,11 @@ def test_the_last_lanes_of_a_corpus_are_never_shed(build):
     assert [lane.kind for lane in plan.skipped] == [Kind.KEYWORD]
 
 
+class _Backends:
+    unhealthy = frozenset({(Kind.GRAPH, "main")})
+    revision = 1
+
+
 def test_a_snapshot_takes_what_every_pool_says(build):
     cold = ColdLane(tenant="acme", corpus="a", backend="main")
 
@@ -74,13 +79,28 @@ def test_a_snapshot_takes_what_every_pool_says(build):
                 return PoolLook(absent=True)
             return PoolLook(cold=frozenset({cold} if kind is Kind.VECTOR else ()), under_pressure=kind is Kind.KEYWORD)
 
-    class Backends:
-        unhealthy = frozenset({(Kind.GRAPH, "main")})
-
-    facts = snapshot((build.card("a"),), Backends(), Pools())
+    facts = Snapshots(_Backends(), Pools()).take("acme", (build.card("a"),))
     assert facts == BackendFacts(
-        unhealthy=Backends.unhealthy,
+        unhealthy=_Backends.unhealthy,
         absent=frozenset({(Kind.GRAPH, "main")}),
         cold=frozenset({("acme", "a", Kind.VECTOR, "main")}),
         pressed=frozenset({(Kind.KEYWORD, "main")}),
     )
+
+
+def test_pools_are_asked_for_every_snapshot_and_follow_the_cards(build):
+    asked = []
+
+    class Pools:
+        def look(self, kind, pool):
+            asked.append((kind, pool))
+            return PoolLook(absent=True)
+
+    snapshots, keyword = Snapshots(_Backends(), Pools()), (Kind.KEYWORD, "main")
+    cards = (build.card("a", backends=(build.wiring("keyword"),)),)
+    assert snapshots.take("acme", cards).absent == snapshots.take("acme", cards).absent == {keyword}
+    assert asked == [keyword, keyword]
+    moved = (build.card("a", backends=(build.wiring("vector"),)),)
+    assert snapshots.take("acme", moved).absent == {(Kind.VECTOR, "main")}
+    assert snapshots.take("globex", cards).absent == {keyword}
+    assert snapshots.take("nobody", ()).absent == frozenset()

@@ -19,10 +19,10 @@ from fanfuse_contracts.tokens import InvalidTokenError
 from fanfuse_contracts.tracing import CORPUS_ROUTE
 from fanfuse_corpus_router.adapters import narration, outbox
 from fanfuse_corpus_router.adapters.probes import probe_first
-from fanfuse_corpus_router.adapters.snapshot import snapshot
+from fanfuse_corpus_router.adapters.snapshot import Snapshots
 from fanfuse_corpus_router.domain import rejections
 from fanfuse_corpus_router.domain.planning import Outcome, PlannedQuery, plan_in_time, plan_query
-from fanfuse_corpus_router.ports import Backends, Corpora, Pools
+from fanfuse_corpus_router.ports import Backends, Corpora
 from fanfuse_runtime.answers import hop, progress, publish_clarification, publish_refusal, send_stored_again
 from fanfuse_runtime.bus import Bus, Publication
 from fanfuse_runtime.context import Context
@@ -42,7 +42,7 @@ class RouterHandlers:
         self._bus: Bus = context.bus
         self._corpora: Corpora = context.corpora
         self._backends: Backends = context.backends
-        self._pools: Pools = context.pools
+        self._snapshots = Snapshots(context.backends, context.pools)
         self._retrieval: RetrievalConfig = context.config.retrieval
         self._metrics = context.metrics
         self._tracer = context.tracer
@@ -53,7 +53,7 @@ class RouterHandlers:
         started_ns = self._bus.now_ns()
         with span(self._tracer, CORPUS_ROUTE) as current:
             cards = self._corpora.of_tenant(event.tenant)
-            facts = snapshot(cards, self._backends, self._pools)
+            facts = self._snapshots.take(event.tenant, cards)
             remaining_ms = self._bus.remaining_ms(event.submitted_ns, event.query.budget_ms)
             outcome = plan_in_time(event, remaining_ms, cards, facts, self._retrieval, self._now_s())
             said = narration.attributes(_told(outcome), self._bus.elapsed_ms(started_ns))
@@ -112,7 +112,7 @@ class RouterHandlers:
         cards = self._corpora.of_tenant(event.tenant)
         if self._retrieval.probe_on_decide:
             await self._probe_degraded(cards, event.query.budget_ms)
-        facts = snapshot(cards, self._backends, self._pools)
+        facts = self._snapshots.take(event.tenant, cards)
         outcome = plan_query(event, cards, facts, self._retrieval, self._now_s())
         return DecideReply(
             classification=event.classification,

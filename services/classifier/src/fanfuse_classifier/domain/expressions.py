@@ -4,6 +4,7 @@ In: an expression as written. Out: a compiled one, or `InvalidExpressionError` w
 bound: a small expression such as `a{1000}` becomes a large program, so the size of the program is bounded too.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 import re2
@@ -23,10 +24,11 @@ class InvalidExpressionError(ValueError):
 class Expression:
     """A compiled expression, case-sensitive unless it says `(?i)`."""
 
-    __slots__ = ("_compiled",)
+    __slots__ = ("_compiled", "written")
 
     def __init__(self, written: str) -> None:
         """Raises `InvalidExpressionError`."""
+        self.written = written
         try:
             self._compiled = re2.compile(normalise(written), _options())
         except re2.error as error:
@@ -41,6 +43,28 @@ class Expression:
     def matches(self, text: str) -> bool:
         """True if a part of the normalised text matches."""
         return self._compiled.search(text) is not None
+
+
+class AnyOf:
+    """Several expressions at once: one look at a text tells whether it is worth asking each of them."""
+
+    __slots__ = ("_joined",)
+
+    def __init__(self, expressions: Sequence[Expression]) -> None:
+        self._joined = _joined(expressions)
+
+    def may_match(self, text: str) -> bool:
+        """False only if none of the expressions matches; always true where they are too large together."""
+        return self._joined is None or self._joined.matches(text)
+
+
+def _joined(expressions: Sequence[Expression]) -> Expression | None:
+    if any(r"\Q" in one.written for one in expressions):  # a quotation may reach to the end, and over what follows
+        return None
+    try:
+        return Expression("|".join(f"(?:{one.written})" for one in expressions))
+    except InvalidExpressionError:  # each is valid: only their sum can be too costly
+        return None
 
 
 def _options() -> "re2.Options":

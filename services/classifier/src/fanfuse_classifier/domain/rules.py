@@ -8,7 +8,7 @@ boosting wherever `CorpusScore.excluded` is asked.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from fanfuse_classifier.domain.expressions import Expression, InvalidExpressionError
+from fanfuse_classifier.domain.expressions import AnyOf, Expression, InvalidExpressionError
 from fanfuse_classifier.domain.matching import TermIndex
 from fanfuse_classifier.domain.terms import Terms, read_pattern
 from fanfuse_contracts.classification import Effect, FiredRule
@@ -36,13 +36,9 @@ class _Rule:
     expression: Expression | None
 
     @property
-    def waits_for_terms(self) -> bool:
-        """True if nothing but one of its terms can make it fire."""
-        return bool(self.terms) and self.expression is None
-
-    def fires_without(self, terms: Terms) -> bool:
-        """True if it fires for a text that has none of its terms."""
-        return not self.terms if self.expression is None else self.expression.matches(terms.text)
+    def unconditional(self) -> bool:
+        """True if it fires for every text."""
+        return not self.terms and self.expression is None
 
 
 class StaticRules:
@@ -52,19 +48,25 @@ class StaticRules:
         """Raises `InvalidRuleError`."""
         self._rules = tuple(map(_compile, rules))
         self._index = TermIndex((term, number) for number, rule in enumerate(self._rules) for term in rule.terms)
-        self._always_asked = frozenset(n for n, rule in enumerate(self._rules) if not rule.waits_for_terms)
+        self._always = frozenset(n for n, rule in enumerate(self._rules) if rule.unconditional)
+        self._expressions = [(n, rule.expression) for n, rule in enumerate(self._rules) if rule.expression is not None]
+        self._any_expression = AnyOf([expression for _, expression in self._expressions])
 
     def fire(self, tenant: str, terms: Terms, corpora: Collection[str]) -> Mapping[str, Sequence[FiredRule]]:
         """The rules that fire for a text, per corpus that exists; in the order of configuration."""
-        found = frozenset(self._index.find(terms))
         fired: dict[str, list[FiredRule]] = {}
-        for number in sorted(found | self._always_asked):
+        for number in sorted(self._always.union(self._index.find(terms), self._matching(terms.text))):
             rule = self._rules[number]
-            named = [corpus for corpus in rule.corpora if corpus in corpora]
-            if named and rule.tenant in {None, tenant} and (number in found or rule.fires_without(terms)):
-                for corpus in named:
-                    fired.setdefault(corpus, []).append(rule.fired)
+            if rule.tenant in {None, tenant}:
+                for corpus in rule.corpora:
+                    if corpus in corpora:
+                        fired.setdefault(corpus, []).append(rule.fired)
         return fired
+
+    def _matching(self, text: str) -> list[int]:
+        if not self._any_expression.may_match(text):
+            return []
+        return [number for number, expression in self._expressions if expression.matches(text)]
 
 
 def _compile(rule: StaticRule) -> _Rule:

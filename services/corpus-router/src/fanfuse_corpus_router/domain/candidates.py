@@ -84,7 +84,7 @@ def rank_candidates(
             (closed if shut(row) else allowed).append((-row.score, card.corpus, card, row))
     allowed.sort(key=_ORDER)
     closed.sort(key=_ORDER)
-    chances = softmax([*[-one[0] for one in allowed], *repeat(0.0, len(silent))], temperature)
+    chances = softmax([-one[0] for one in allowed], temperature, zeros=len(silent))
     spoken_of = [_candidate(one, chance, capability) for one, chance in zip(allowed, chances, strict=False)]
     return Ranking(
         tuple(_merged(spoken_of, _silent(silent, chances[-1], capability))) if silent else tuple(spoken_of),
@@ -131,11 +131,15 @@ def can_answer(card: CorpusCard, capability: str) -> bool:
     return any(one.name == capability for one in card.can_answer)
 
 
-def softmax(scores: Sequence[float], temperature: float) -> list[float]:
-    """Probabilities that sum to 1; `temperature` > 0, lower is sharper. Safe for any finite score."""
-    top = max(scores, default=0.0)
-    exponentials = [math.exp((score - top) / temperature) for score in scores]
-    total = math.fsum(exponentials)
+def softmax(scores: Sequence[float], temperature: float, zeros: int = 0) -> list[float]:
+    """Probabilities that sum to 1; `temperature` > 0, lower is sharper. Safe for any finite score.
+
+    `zeros`: so many more scores are 0; one probability at the end stands for each of them.
+    """
+    told = [*scores, 0.0] if zeros else scores
+    top = max(told, default=0.0)
+    exponentials = [math.exp((score - top) / temperature) for score in told]
+    total = math.fsum([*exponentials, *repeat(exponentials[-1], zeros - 1)] if zeros else exponentials)
     return [value / total for value in exponentials]
 
 
