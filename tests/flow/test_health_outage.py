@@ -12,20 +12,19 @@ from nats.aio.msg import Msg
 
 from fanfuse_contracts import subjects
 from fanfuse_contracts.answer import Answer
-from fanfuse_contracts.enums import BackendHealth, FallbackReason, Kind, LaneOutcome, Stage, Status
+from fanfuse_contracts.enums import BackendHealth, FallbackReason, Kind, LaneOutcome, Status
 from fanfuse_contracts.health import PROBE_PREFIX, BackendOutcome, BackendState
 from fanfuse_contracts.plan import RetrieveCommand
 from fanfuse_contracts.retrieval import LaneReply
 from fanfuse_corpus_router.service import build as build_router
+from fanfuse_health.service import build as build_health
 from fanfuse_runtime.compose import Process, compose
 from fanfuse_runtime.configfile import load_config
-from fanfuse_runtime.server import NatsServer
 from fanfuse_runtime.settings import RuntimeSettings
-from fanfuse_testing.flow import eventually, logs_of_a_process
-from fanfuse_testing.processes import Processes
+from fanfuse_testing.flow import Flow, eventually, logs_of_a_process
 from tests.flow.airships import FIELDS, QUESTION, library
 from tests.flow.engine_process import EngineProcess, Order, engine_process
-from tests.flow.server_flow import operating, write_config
+from tests.flow.server_flow import serving, write_config
 
 pytestmark = pytest.mark.slow
 
@@ -33,14 +32,6 @@ TENANT, CORPUS, KEY = "acme", "docs", "vector.main"
 RATE, BUDGET_MS = 50, 2_000
 HANGS_AT_S, KILLED_AT_S, BACK_AT_S, UNTIL_S = 5.0, 15.0, 40.0, 80.0
 REPLICAS = 3
-SERVICES: tuple[tuple[str, Stage, dict[str, str]], ...] = (
-    ("classifier", Stage.CLASSIFIER, {}),
-    ("fuser", Stage.FUSER, {}),
-    ("health-1", Stage.HEALTH, {}),
-    ("health-2", Stage.HEALTH, {}),
-    ("vector", Stage.BACKEND_WORKERS, {"FANFUSE_WORKER_POOLS": "vector/main"}),
-    ("others", Stage.BACKEND_WORKERS, {"FANFUSE_WORKER_POOLS": "keyword/main,graph/main"}),
-)
 REPLIED = {LaneOutcome.ANSWERED, LaneOutcome.EMPTY, LaneOutcome.CUT}
 
 
@@ -99,7 +90,7 @@ class Seen:
 
 @dataclass
 class Scene:
-    flow: Processes
+    flow: Flow
     engine: EngineProcess
     seen: Seen
 
@@ -112,30 +103,25 @@ def engine() -> Iterator[EngineProcess]:
 
 @pytest.fixture
 async def scene(engine: EngineProcess, tmp_path: Path) -> AsyncIterator[Scene]:
-    """Processes of every service, two of health, and the routers here, where each can be watched."""
-    vector = {"vector": {"main": {"engine": "qdrant", "url": engine.url}}}
-    file, data = write_config(tmp_path, vector), tmp_path / "data"
-    with NatsServer(tmp_path / "nats") as bus:
-        async with operating(bus.url, file, data) as operator, AsyncExitStack() as stack:
-            processes = Processes(bus.url, data, operator, tmp_path)
-            stack.push_async_callback(processes.close)
-            for name, stage, more in SERVICES:
-                processes.launch(stage, name, {"FANFUSE_CONFIG_FILE": str(file), **more})
-            settings = RuntimeSettings(nats_url=bus.url, data_dir=data, drain_timeout_s=1.0)
-            seen = Seen()
-            for number in range(REPLICAS):
-                router = compose(build_router, settings=settings, config=load_config(file))
-                seen.follow(number, await stack.enter_async_context(router))
-            await processes.ready()
-            await processes.index(TENANT, CORPUS, library(), FIELDS)
-            for subject, hear in (
-                (subjects.backend_outcome(Kind.VECTOR, "main"), seen.on_outcome),
-                (subjects.retrieve_of_pool(Kind.VECTOR, "main"), seen.on_command),
-                (f"{subjects.ROOT}.live.retrieved.{TENANT}.*.probe", seen.on_reply),
-            ):
-                await stack.enter_async_context(operator.bus.subscribed(subject, hear))
-            await operator.bus.nc.flush()
-            yield Scene(processes, engine, seen)
+    """All services, two more routers and one more health service, each router watched; the engine is a process."""
+    file = write_config(tmp_path, {"vector": {"main": {"engine": "qdrant", "url": engine.url}}})
+    async with serving(tmp_path, file) as flow, AsyncExitStack() as stack:
+        settings = RuntimeSettings(nats_url=flow.url, data_dir=flow.data_dir, drain_timeout_s=1.0)
+        config, seen = load_config(file), Seen()
+        seen.follow(0, flow.process)
+        for number in range(1, REPLICAS):
+            more = (build_router, build_health) if number == 1 else (build_router,)
+            seen.follow(number, await stack.enter_async_context(compose(*more, settings=settings, config=config)))
+        await flow.index(TENANT, CORPUS, library(), FIELDS)
+        bus = flow.operator.bus
+        for subject, hear in (
+            (subjects.backend_outcome(Kind.VECTOR, "main"), seen.on_outcome),
+            (subjects.retrieve_of_pool(Kind.VECTOR, "main"), seen.on_command),
+            (f"{subjects.ROOT}.live.retrieved.{TENANT}.*.probe", seen.on_reply),
+        ):
+            await stack.enter_async_context(bus.subscribed(subject, hear))
+        await bus.nc.flush()
+        yield Scene(flow, engine, seen)
 
 
 async def load(scene: Scene, until_s: float) -> None:
@@ -226,7 +212,7 @@ async def test_nobody_waits_for_a_dead_engine_everybody_hears_of_it_and_one_prob
     assert await complete(scene.flow)
 
 
-async def complete(flow: Processes) -> bool:
+async def complete(flow: Flow) -> bool:
     async with flow.client(TENANT) as client:
         answer = await client.ask(QUESTION, corpora=(CORPUS,), graph_seeds=(), budget_ms=BUDGET_MS)
     return answer.status is Status.COMPLETE and outcome(answer, Kind.VECTOR) in REPLIED
