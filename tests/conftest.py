@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import structlog
 from hypothesis import settings
 
 pytest_plugins = [f"fanfuse_testing.{name}" for name in ("nats", "postgres", "flow", "processes", "figures")]
@@ -13,6 +14,15 @@ pytest_plugins = [f"fanfuse_testing.{name}" for name in ("nats", "postgres", "fl
 # Time is measured by benchmarks; a busy machine must not fail a property.
 settings.register_profile("fanfuse", deadline=None)
 settings.load_profile("fanfuse")
+
+# A process configures its own logs. Those of services under test show a traceback without every local variable, which
+# costs seconds for a large one.
+structlog.configure(
+    processors=[
+        *structlog.get_config()["processors"][:-1],
+        structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback),
+    ]
+)
 
 ROOT = Path(__file__).resolve().parents[1]
 
