@@ -51,6 +51,11 @@ def walk(seeds: Sequence[str], text: str, window: int) -> Asking:
     return (yield from walking.hits(window))
 
 
+def score(weight: int) -> float:
+    """Binary digits of a weight: every hop divides weights, so their logarithms compare as BM25 and cosines do."""
+    return math.log2(1 + weight)
+
+
 class _Walking:
     """One walk; used once."""
 
@@ -156,5 +161,5 @@ class _Walking:
         best = ranked_chunks(rows, self._entities, self._weights, window)
         told = (yield Ask(Find.CHUNKS, tuple(chunk_id for chunk_id, _ in best))) if best else ()
         texts = {chunk_id: (content_hash, title) for chunk_id, content_hash, title in told}
-        hits = (EngineHit(one, weight / ONE, *texts[one]) for one, weight in best if one in texts)
+        hits = (EngineHit(one, score(weight), *texts[one]) for one, weight in best if one in texts)
         return EngineResult(tuple(hits), cut=self.left_out.cuts(best[-1][1] if len(best) == window else 0))
