@@ -1,6 +1,7 @@
 """The overlays render as the README says, follow strict schemas, and fit each other; each planted mistake is found."""
 
 import copy
+import functools
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -45,6 +46,16 @@ def overlays(root: Path) -> dict[str, Objects]:
     return {overlay: objects(root, overlay) for overlay in OVERLAYS}
 
 
+@pytest.fixture(scope="module")
+def _schemas_read_once() -> Iterator[None]:
+    """The validator reads every definition of a release anew for each object."""
+    read = kubernetes_validate.utils.schema_contents
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kubernetes_validate.utils, "schema_contents", functools.cache(read))
+        yield
+
+
+@pytest.mark.usefixtures("_schemas_read_once")
 @pytest.mark.parametrize("overlay", OVERLAYS)
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_object_follows_the_schema_of_its_release(

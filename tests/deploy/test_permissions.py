@@ -17,17 +17,18 @@ import yaml
 from nats.aio.client import Client as NatsClient
 from nats.errors import Error as NatsError
 
-from fanfuse_all_in_one.dead_letters import list_letters
+from fanfuse_all_in_one.dead_letters import drop_letter, list_letters
 from fanfuse_all_in_one.deleting import delete_chunks
 from fanfuse_all_in_one.deploying.nats_users import render_account_per_tenant, render_one_account
 from fanfuse_all_in_one.explaining import explain_query
 from fanfuse_all_in_one.indexing import Wish, index_corpus
-from fanfuse_all_in_one.marking import mark_backend
+from fanfuse_all_in_one.marking import mark_backend, probe_backend
+from fanfuse_all_in_one.operating import Operator
 from fanfuse_client import Client
 from fanfuse_client.errors import ClientError
 from fanfuse_contracts import permissions, streams, subjects
 from fanfuse_contracts.answer import Answer
-from fanfuse_contracts.enums import Kind, Stage, Status
+from fanfuse_contracts.enums import BackendHealth, Kind, Stage, Status
 from fanfuse_contracts.query import SubmittedQuery
 from fanfuse_health.ports import BackendKey
 from fanfuse_testing.flow import eventually, sample_chunk
@@ -107,7 +108,7 @@ def test_no_tenant_can_be_named_like_a_service() -> None:
 
 
 async def test_the_whole_flow_runs_with_a_user_for_every_service(installation: Installation) -> None:
-    """Index, ask, decide, cancel, explain, mark, delete: the server had nothing to refuse."""
+    """Index, ask, decide, cancel, explain, mark, probe, drop, delete: the server had nothing to refuse."""
     async with installation.services(), installation.operator() as operator:
         chunks = [sample_chunk("a", "the cat sat on the mat"), sample_chunk("b", "prices fell in 2024")]
         await index_corpus(operator, operator.data_dir, Wish("acme", "docs"), chunks, dict)
@@ -122,11 +123,33 @@ async def test_the_whole_flow_runs_with_a_user_for_every_service(installation: I
         assert len({beat.service for beat in await operator.alive()}) == len(Stage)
         assert len(await operator.stream_loads()) == len(streams.STREAMS)
         assert (await explain_query(operator.bus, "acme", "q1")).audited
-        assert (await list_letters(operator.bus, tenant=None, stage=None, last=10)).letters == ()
-        marked = await mark_backend(operator, BackendKey(Kind.GRAPH, "main"), by="me", reason="", for_s=None)
-        assert [state.state for state in await operator.backend_states()] == [marked.state]
+        await undecodable(installation)
+        await eventually(lambda: one_letter(operator), 60)
+        (letter,) = (await list_letters(operator.bus, tenant="acme", stage=None, last=10)).letters
+        await drop_letter(operator.bus, letter.id)
+        graph = BackendKey(Kind.GRAPH, "main")
+        await mark_backend(operator, graph, by="me", reason="", for_s=0.2)
+        assert (await probe_backend(operator, graph, by="me")).state
+        await eventually(lambda: is_healthy(operator), 60)
         await delete_chunks(operator, operator.data_dir, "acme", "docs", None)
     assert installation.refused() == []
+
+
+async def undecodable(installation: Installation) -> None:
+    """What no service can read, published as a tenant may."""
+    client = await nats.connect(installation.server.url, **installation.access("acme").options())
+    await client.jetstream().publish(subjects.query_submitted("acme", "q4"), b"{")
+    await client.close()
+
+
+async def one_letter(operator: Operator) -> bool:
+    return (await list_letters(operator.bus, tenant="acme", stage=None, last=10)).matching == 1
+
+
+async def is_healthy(operator: Operator) -> bool:
+    """A probe decided: health sent a command of its own to a worker and read the reply."""
+    (state,) = await operator.backend_states()
+    return state.state is BackendHealth.HEALTHY
 
 
 @pytest.mark.slow
