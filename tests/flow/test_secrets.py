@@ -13,6 +13,7 @@ import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from secrets import token_hex
@@ -120,7 +121,7 @@ async def ask(processes: Processes) -> None:
     await nc.publish(subjects.query_submitted(TENANT, "garbage"), b"{not json", headers=carried | forged)
     async with processes.client(TENANT) as client:
         for query_id in QUERIES:
-            await eventually(lambda query_id=query_id: client.stored(query_id), within_s=60.0)
+            await eventually(partial(client.stored, query_id), within_s=60.0)
 
 
 TRACE_ID = token_hex(16)

@@ -48,9 +48,7 @@ async def _events(bus: Bus, within_s: float) -> list[QualityMeasured]:
         subjects.QUALITY,
         stream=streams.QUALITY.name,
         ordered_consumer=True,
-        config=ConsumerConfig(
-            deliver_policy=DeliverPolicy.BY_START_TIME, opt_start_time=since.isoformat().replace("+00:00", "Z")
-        ),
+        config=ConsumerConfig(deliver_policy=DeliverPolicy.BY_START_TIME, opt_start_time=since),
     )
     events: list[QualityMeasured] = []
     try:
