@@ -52,10 +52,11 @@ async def _events(bus: Bus, within_s: float) -> list[QualityMeasured]:
     )
     events: list[QualityMeasured] = []
     try:
-        left = (await subscription.consumer_info()).num_pending or 0
-        while left and len(events) < _MOST_EVENTS:
+        info = await subscription.consumer_info()
+        # What the server pushed meanwhile is no longer pending.
+        there = (info.num_pending or 0) + (info.delivered.consumer_seq if info.delivered else 0)
+        for _ in range(min(there, _MOST_EVENTS)):
             message = await subscription.next_msg(timeout=_NEXT_TIMEOUT_S)
-            left = message.metadata.num_pending
             event = _readable(message.subject, message.data)
             if event is not None:
                 events.append(event)
