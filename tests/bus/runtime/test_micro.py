@@ -21,15 +21,15 @@ from fanfuse_runtime.server import NatsServer
 from fanfuse_runtime.settings import RuntimeSettings
 
 
-async def ask(client: Client, subject: str) -> list[dict[str, Any]]:
-    """Every reply to a request that many answer; the server's "nobody is there" is none."""
+async def ask(client: Client, subject: str, replies: int) -> list[dict[str, Any]]:
+    """Every reply to a request that so many should answer; the server's "nobody is there" is none."""
     inbox = client.new_inbox()
     subscription = await client.subscribe(inbox)
     await client.publish(subject, b"", reply=inbox)
     found: list[dict[str, Any]] = []
     try:
         while True:
-            reply = await subscription.next_msg(timeout=0.5)
+            reply = await subscription.next_msg(timeout=0.2 if len(found) >= replies else 10)
             if reply.data:
                 found.append(json.loads(reply.data))
     except NatsTimeoutError:
@@ -50,13 +50,13 @@ async def test_every_service_answers_by_all_by_name_and_by_instance(
     async with run_service(nats_server, handle) as one, run_service(nats_server, handle) as two:
         instances = {one.context.instance, two.context.instance}
         name = f"fanfuse-{one.services[0].stage.value}"
-        assert {ServicePing.from_dict(each).id for each in await ask(caller, "$SRV.PING")} == instances
-        infos = [ServiceInfo.from_dict(each) for each in await ask(caller, f"$SRV.INFO.{name}")]
+        assert {ServicePing.from_dict(each).id for each in await ask(caller, "$SRV.PING", 2)} == instances
+        infos = [ServiceInfo.from_dict(each) for each in await ask(caller, f"$SRV.INFO.{name}", 2)]
         assert {(info.name, info.id) for info in infos} == {(name, instance) for instance in instances}
-        (stats,) = await ask(caller, f"$SRV.STATS.{name}.{one.context.instance}")
+        (stats,) = await ask(caller, f"$SRV.STATS.{name}.{one.context.instance}", 1)
         assert ServiceStats.from_dict(stats).id == one.context.instance
-        assert await ask(caller, "$SRV.PING.somebody-else") == []
-    assert await ask(caller, "$SRV.PING") == []
+        assert await ask(caller, "$SRV.PING.somebody-else", 0) == []
+    assert await ask(caller, "$SRV.PING", 0) == []
 
 
 async def test_the_heartbeat_is_the_info_response(nats_server: NatsServer, caller: Client, run_service) -> None:
@@ -69,7 +69,7 @@ async def test_the_heartbeat_is_the_info_response(nats_server: NatsServer, calle
 
         await caller.subscribe(subjects.heartbeat(stage, process.context.instance), cb=hear)
         said = await asyncio.wait_for(heard.get(), 5)
-        (asked,) = await ask(caller, f"$SRV.INFO.fanfuse-{stage.value}.{process.context.instance}")
+        (asked,) = await ask(caller, f"$SRV.INFO.fanfuse-{stage.value}.{process.context.instance}", 1)
         told = json.loads(said)
         told.pop("recent"), asked.pop("recent")
         assert told == asked
@@ -88,7 +88,7 @@ async def test_stats_count_what_was_handled_and_given_up(nats_server: NatsServer
         subject = f"$SRV.STATS.fanfuse-{process.services[0].stage.value}"
         async with asyncio.timeout(10):
             while True:
-                ((endpoint,),) = [each["endpoints"] for each in await ask(caller, subject)]
+                ((endpoint,),) = [each["endpoints"] for each in await ask(caller, subject, 1)]
                 if endpoint["num_requests"] == 4:
                     break
         assert (endpoint["num_errors"], endpoint["last_error"]) == (1, "invalid_query")
@@ -100,7 +100,7 @@ async def test_services_of_one_process_are_told_apart(nats_server: NatsServer, c
     from fanfuse_health.service import build as health
 
     async with compose(router, health, settings=RuntimeSettings(nats_url=nats_server.url)) as process:
-        names = {each["name"]: each["id"] for each in await ask(caller, "$SRV.PING")}
+        names = {each["name"]: each["id"] for each in await ask(caller, "$SRV.PING", 2)}
         assert names == dict.fromkeys(
             (f"fanfuse-{Stage.CORPUS_ROUTER.value}", f"fanfuse-{Stage.HEALTH.value}"), process.context.instance
         )
