@@ -14,7 +14,7 @@ def test_latencies_fall_into_different_buckets() -> None:
     """OBS-03: 2 ms, 20 ms, 200 ms, 2 s and 9 s are told apart, and buckets reach past the longest budget."""
     own = Metrics()
     for seconds in (0.002, 0.02, 0.2, 2.0, 9.0):
-        own.observe(metrics.LANE_SECONDS, seconds, kind="vector", outcome="answered")
+        own.observe(metrics.LANE_SECONDS, seconds, kind="vector", backend="main", outcome="answered")
     counts = [
         sample.value
         for family in text_string_to_metric_families(own.exposition().decode())

@@ -10,7 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from fanfuse_contracts import metrics
 from fanfuse_contracts.enums import Kind, Stage, Status
-from fanfuse_contracts.metrics import MetricKind, MetricSpec
+from fanfuse_contracts.metrics import OTHER, MetricKind, MetricSpec, Open
 from fanfuse_runtime.server import NatsServer
 from fanfuse_testing.flow import Flow, eventually, running_flow
 from fanfuse_testing.processes import get_page
@@ -18,6 +18,8 @@ from tests.flow.airships import FIELDS, QUESTION, SEEDS, library
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
+NEVER_AT_REST = (metrics.READY, metrics.BUS_CONNECTED, metrics.REGISTRY_AGE_SECONDS, metrics.TASKS)
+"""Gauges of what a running process has."""
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
 TENANT = "acme"
 
@@ -32,11 +34,11 @@ def samples(text: str) -> Samples:
 
 def expected(spec: MetricSpec) -> list[tuple[str, frozenset[tuple[str, str]]]]:
     """The samples a metric must have before anything happened."""
-    if any(values is None for _, values in spec.labels):
-        return []  # filled from the backends that are wired
+    if any(isinstance(values, Open) and not values.is_configured for _, values in spec.labels):
+        return []  # filled from what is wired
     suffix = "_count" if spec.kind is MetricKind.HISTOGRAM else ""
     names = [label for label, _ in spec.labels]
-    sets = product(*(values or () for _, values in spec.labels))
+    sets = product(*((OTHER,) if isinstance(values, Open) else values for _, values in spec.labels))
     return [(f"{spec.name}{suffix}", frozenset(zip(names, values, strict=True))) for values in sets]
 
 
@@ -50,9 +52,10 @@ async def test_every_metric_is_there_at_zero_on_the_first_scrape(flow: Flow) -> 
     status, text = await page(flow, "/metrics")
     assert status == 200
     found = samples(text)
-    wanted = [key for spec in metrics.METRICS for key in expected(spec)]
+    wanted = [key for spec in metrics.METRICS if spec not in NEVER_AT_REST for key in expected(spec)]
     assert len(wanted) > 50
     assert {key: found.get(key) for key in wanted} == dict.fromkeys(wanted, 0.0)
+    assert all((spec.name, frozenset()) in found for spec in NEVER_AT_REST)
     families = {family.name for family in text_string_to_metric_families(text)}
     assert families >= {spec.name.removesuffix("_total") for spec in metrics.METRICS}
 
@@ -75,10 +78,13 @@ async def test_a_single_event_is_seen(flow: Flow) -> None:
     async with flow.client(TENANT) as client:
         assert (await client.ask(QUESTION, graph_seeds=SEEDS)).status is Status.COMPLETE
     after = samples((await page(flow, "/metrics"))[1])
-    key = ("fanfuse_queries_total", frozenset({("status", "complete")}))
-    lanes = ("fanfuse_join_lanes_total", frozenset({("outcome", "answered")}))
+    key = ("fanfuse_queries_total", frozenset({("status", "complete"), ("tenant_class", "other")}))
+    lanes = [
+        ("fanfuse_join_lanes_total", frozenset({("kind", kind.value), ("backend", "main"), ("outcome", "answered")}))
+        for kind in Kind
+    ]
     assert after[key] - before[key] == 1
-    assert after[lanes] - before[lanes] == 3
+    assert [after[lane] - before[lane] for lane in lanes] == [1, 1, 1]
     for stage in (Stage.CLASSIFIER, Stage.CORPUS_ROUTER, Stage.FUSER, Stage.BACKEND_WORKERS):
         handled = ("fanfuse_stage_seconds_count", frozenset({("stage", stage.value)}))
         await eventually(lambda handled=handled: flow_count(flow, handled) > before[handled])  # type: ignore[misc]
@@ -125,7 +131,7 @@ async def test_two_sets_of_services_in_one_process_count_apart(flow: Flow) -> No
     """OBS-04: each has a registry of its own."""
     async with running_flow(flow.url, flow.data_dir) as second:
         found = samples((await page(second, "/metrics"))[1])
-        assert found["fanfuse_queries_total", frozenset({("status", "complete")})] == 0.0
+        assert found["fanfuse_queries_total", frozenset({("status", "complete"), ("tenant_class", "other")})] == 0.0
     assert flow.metric("fanfuse_queries_total", status="complete") >= 1
 
 
