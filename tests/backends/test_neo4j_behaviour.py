@@ -20,6 +20,7 @@ from fanfuse_backend_workers.ports import SearchError, SearchRequest
 from fanfuse_backend_workers.servers import IndexKey, ServerBackend, ServerSettings
 from fanfuse_contracts.chunks import Chunk, Triple
 from fanfuse_contracts.enums import FailureKind
+from fanfuse_contracts.filters import Leaf, Op
 from fanfuse_testing.server_case import card_of, delete_all, write
 from tests.servers.neo4j import NEO4J_5, neo4j_settings, own_neo4j
 
@@ -195,6 +196,24 @@ def test_statements_are_constants_and_bounded() -> None:
         with pytest.raises(SearchError) as refused:
             Statements(bad)
         assert refused.value.kind is FailureKind.CONFIG
+
+
+@pytest.mark.engine
+async def test_minus_zero_is_zero(backend: ServerBackend) -> None:
+    """TEN-02: the server orders -0.0 before 0.0; stored or asked, they are one number."""
+    chunks = [
+        chunk(name, "A").model_copy(update={"metadata": {"score": score}})
+        for name, score in (("minus", -0.0), ("plus", 0.0), ("whole", 0), ("less", -5e-324), ("more", 5e-324))
+    ]
+    await write(backend, KEY, chunks)
+    engine = await backend.open(card_of(backend, KEY))
+    zeros = {"minus", "plus", "whole"}
+    expected = {Op.GT: {"more"}, Op.GTE: {"more", *zeros}, Op.LT: {"less"}, Op.LTE: {"less", *zeros}, Op.EQ: zeros}
+    for value in (-0.0, 0.0, 0):
+        for op, names in expected.items():
+            condition = Leaf(field="score", op=op, value=value)
+            hits = (await engine.search(dataclasses.replace(asked("A"), filter=condition))).hits
+            assert {hit.chunk_id for hit in hits} == names
 
 
 def test_words_are_quoted_for_lucene() -> None:

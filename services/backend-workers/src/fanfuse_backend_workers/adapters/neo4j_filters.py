@@ -106,7 +106,9 @@ def _digits(value: str) -> str:
 
 
 def _number(value: int | float, refusal: FailureKind) -> float:
-    if isinstance(value, float) or value in _INTEGERS:
+    if isinstance(value, float):
+        return value + 0.0  # Neo4j orders -0.0 before 0.0, and they are one number
+    if value in _INTEGERS:
         return value
     try:
         nearest = float(value)
