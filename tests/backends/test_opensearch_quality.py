@@ -45,6 +45,7 @@ def distance(say: Say, name: str, where: str, quality: float) -> float:
     return abs(quality - PUBLISHED[name])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PUBLISHED)
 async def test_embedded(name: str, shared: Path, tmp_path: Path, say: Say) -> None:
     collection = load_collection(name, shared)

@@ -27,8 +27,12 @@ class Kept(AsyncQdrantClient):
         """The store goes with its last user."""
 
 
+@pytest.mark.slow
 class TestQdrantInProcess(ServerSuite):
+    """The client's own copy of the engine, in Python: over HTTP below it is the engine itself."""
+
     kind = Kind.VECTOR
+    filters = 100
 
     @pytest.fixture
     def connect(self) -> Connect:
