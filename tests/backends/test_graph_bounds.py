@@ -35,7 +35,7 @@ def walked(
 ) -> EngineResult:
     """Runs a walk on edges alone; every ask's rows pass through `order`."""
     edges, entities = writer.edges(), {row["key"]: tuple(row.values()) for row in writer.entities()}
-    asking = walk(seeds, text, window)
+    asking = walk(seeds, text, window, filtered=False)
 
     def rows(ask: Ask) -> Rows:
         match ask.find:

@@ -26,7 +26,7 @@ def run_walk(
 ) -> EngineResult:
     """Hits around the seeds, after at most `time_s` seconds. Raises TIMEOUT where no chunk could be read."""
     runner = _Runner(session, edges, request, condition, time_s)
-    asking = walk(request.seeds, request.text, request.window)
+    asking = walk(request.seeds, request.text, request.window, filtered=request.filter is not None)
     try:
         ask = next(asking)
         while True:

@@ -39,7 +39,7 @@ class Neo4jEngine:
     async def search(self, request: SearchRequest) -> EngineResult:
         """Chunks around `request.seeds`; raises TIMEOUT where no chunk could be read in time."""
         self._check_open()
-        asking = walk(request.seeds, request.text, request.window)
+        asking = walk(request.seeds, request.text, request.window, filtered=request.filter is not None)
         asker = _Asker(self._calls, self._statements, request, self._key.generation, full_text=self._full_text)
         step = await asyncio.to_thread(_advance, asking, None)
         while isinstance(step, Ask):

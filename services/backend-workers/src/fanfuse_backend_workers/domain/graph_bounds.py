@@ -14,6 +14,8 @@ ENTITIES: Final = 300
 """Entities whose chunks are read, heaviest first; as many as the window where that is larger."""
 MENTION_ROWS: Final = 1_000
 """Mentions read."""
+FILTERED_ROWS: Final = 8_000
+"""Mentions read where a filter keeps some of their chunks out."""
 ONE: Final = 1 << 48
 """All weight that a walk starts with. Weights are integers, so that sums are exact in any order."""
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from fanfuse_backend_workers.domain.graph_asks import Ask, Entity, Find, Rows
-from fanfuse_backend_workers.domain.graph_bounds import MENTION_ROWS, LeftOut
+from fanfuse_backend_workers.domain.graph_bounds import LeftOut
 
 MENTIONED: Final = 0.2
 """Part of an entity's weight for a chunk that mentions it but does not bear its name."""
@@ -21,8 +21,8 @@ def share(weight: int, entity: Entity, names: int) -> int:
     return int(weight * MENTIONED / math.sqrt(max(entity.mentions * names, 1)))
 
 
-def mentions_to_read(entities: Sequence[Entity], weights: Mapping[str, int], rows: int = MENTION_ROWS) -> Ask:
-    """Chunks that bear names first, heaviest entity first; then those of which each mention is worth most."""
+def mentions_to_read(entities: Sequence[Entity], weights: Mapping[str, int], rows: int) -> Ask:
+    """At most `rows`: chunks that bear names, heaviest entity first; then those of which each mention is worth most."""
     most = {}
     for entity in entities:
         most[entity.key] = min(entity.bearers, rows)

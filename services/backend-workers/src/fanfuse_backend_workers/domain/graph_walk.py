@@ -12,7 +12,15 @@ from heapq import nsmallest
 from typing import Final
 
 from fanfuse_backend_workers.domain.graph_asks import Ask, Entity, Find, OutOfTime, Row, Rows, fair_share
-from fanfuse_backend_workers.domain.graph_bounds import ENTITIES, FRONTIER, ONE, STEP_ROWS, LeftOut
+from fanfuse_backend_workers.domain.graph_bounds import (
+    ENTITIES,
+    FILTERED_ROWS,
+    FRONTIER,
+    MENTION_ROWS,
+    ONE,
+    STEP_ROWS,
+    LeftOut,
+)
 from fanfuse_backend_workers.domain.graph_chunks import mentions_to_read, note_unread, ranked_chunks
 from fanfuse_backend_workers.domain.graph_paths import AskedPath
 from fanfuse_backend_workers.domain.graph_question import Question, asked_path
@@ -36,8 +44,11 @@ Bundle = tuple[str, int, list[str]]
 """Relations of one name and direction of an entity: the name, how many there are, the other ends of those read."""
 
 
-def walk(seeds: Sequence[str], text: str, window: int) -> Asking:
-    """Hits of one search, best first, at most `window`; `cut` names the bounds that may have kept one out."""
+def walk(seeds: Sequence[str], text: str, window: int, *, filtered: bool) -> Asking:
+    """Hits of one search, best first, at most `window`; `cut` names the bounds that may have kept one out.
+
+    `filtered`: not all chunks that are asked for will come.
+    """
     question = Question(text)
     found = yield from find_seeds(seeds, question)
     walking = _Walking(found)
@@ -48,7 +59,7 @@ def walk(seeds: Sequence[str], text: str, window: int) -> Asking:
             yield from walking.spread()
         except OutOfTime:
             walking.left_out.cut("time")
-    return (yield from walking.hits(window))
+    return (yield from walking.hits(window, FILTERED_ROWS if filtered else MENTION_ROWS))
 
 
 def score(weight: int) -> float:
@@ -148,14 +159,14 @@ class _Walking:
                     into[target] += carried
         return given
 
-    def hits(self, window: int) -> Generator[Ask, Rows, EngineResult]:
+    def hits(self, window: int, mention_rows: int) -> Generator[Ask, Rows, EngineResult]:
         """The chunks that mention what was reached."""
         most = max(ENTITIES, window)
         heaviest = nsmallest(most + 1, ((-weight, key) for key, weight in self._weights.items()))
         if len(heaviest) > most:
             self.left_out.note("entities", -heaviest.pop()[0])
         entities = [self._entity(key) for _, key in heaviest]
-        ask = mentions_to_read(entities, self._weights)
+        ask = mentions_to_read(entities, self._weights, mention_rows)
         rows = (yield ask) if ask.keys else ()
         note_unread(ask, rows, entities, self._weights, self.left_out)
         best = ranked_chunks(rows, self._entities, self._weights, window)
