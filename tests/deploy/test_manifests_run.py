@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +80,7 @@ async def test_every_process_of_the_manifests_starts_is_ready_and_stops(machine:
             port = free_port()
             running[name] = started(each, machine.environment(each, port), tmp_path / f"{name}.log"), port
         for name, (child, port) in running.items():
-            assert await eventually(lambda child=child, port=port: is_ready(child, port), 150, 0.2), name
+            assert await eventually(partial(is_ready, child, port), 150, 0.2), name
         for name, (child, _) in running.items():
             assert stopped_in_time(child, deployments[name]) == 0, name
     finally:
