@@ -20,6 +20,7 @@ from fanfuse_bench import (
     fusion_report,
     indexing,
     join,
+    peers,
     quality_report,
     reports,
     routing,
@@ -123,6 +124,7 @@ def _parser() -> argparse.ArgumentParser:
     decisions.add_argument("--decisions", type=int, default=2_000, help="how many are timed per line (2,000)")
     fusions = parts.add_parser("fusion", help="every fusion policy on judged queries (needs the evaluation data)")
     fusions.add_argument("--rounds", type=int, default=500, help="how many fusions are timed per line (500)")
+    peers.add_options(parts.add_parser("peers", help="one fusion beside ranx, LangChain and Haystack (installs them)"))
     early.add_options(parts.add_parser("early", help="a lane ten times slower than the rest, by its requirement"))
     indexing.add_options(parts.add_parser("indexing", help="building and searching the embedded engines, by size"))
     quality_report.add_options(parts.add_parser("quality", help="judged questions through the flow: lanes and answers"))
@@ -159,6 +161,8 @@ async def _measure(options: argparse.Namespace) -> faults.Report:
 
 async def _figures(options: argparse.Namespace) -> str:
     match options.part:
+        case "peers":
+            return peers.measure(options)
         case "early":
             return await early.measure(options)
         case "indexing":

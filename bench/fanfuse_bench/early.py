@@ -1,7 +1,7 @@
 """A lane that is ten times slower than the rest: what the answer waits for, by the lane's requirement.
 
-In: options of the command line. Out: a Markdown report. Four corpora in one flow that differ in the wiring of their slow
-lane only, asked in turn, so that other work on the machine meets all of them alike.
+In: options of the command line. Out: a Markdown report. Four corpora in one flow that differ in the wiring of their
+slow lane only, asked in turn, so that other work on the machine meets all of them alike.
 """
 
 import argparse

@@ -5,6 +5,7 @@ import random
 
 import pytest
 
+from fanfuse_contracts import limits
 from fanfuse_contracts.answer import Answer
 from fanfuse_contracts.fusion import FusionConfig, FusionPolicy
 from fanfuse_contracts.retrieval import LaneHit
@@ -69,8 +70,8 @@ async def test_every_value_and_score_comes_out_again_bit_for_bit(policy):
     checked = 0
     for number in range(60):
         draw = random.Random(f"{policy}-{number}")
-        k = {"k": draw.randint(9, 200)} if policy.ranked else {}
-        body = await stored_answer(draw, FusionConfig(policy=policy, reserved_seats=draw.randint(0, 3), **k))
+        k = draw.randint(9, 200) if policy.ranked else limits.RRF_K
+        body = await stored_answer(draw, FusionConfig(policy=policy, reserved_seats=draw.randint(0, 3), k=k))
         # As another process reads it, with nothing else at hand.
         answer = Answer.from_json(body)
         assert answer.fusion is not None

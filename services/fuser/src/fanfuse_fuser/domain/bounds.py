@@ -14,8 +14,8 @@ from fanfuse_fuser.domain.copies import collapse
 from fanfuse_fuser.domain.coverage import corpora_of
 from fanfuse_fuser.domain.fusion import RankedList, ranked_rows
 from fanfuse_fuser.domain.policies import Policy, build_policy
-from fanfuse_fuser.domain.rows import Row
-from fanfuse_fuser.domain.seats import SEAT_WINDOW, holds_seat
+from fanfuse_fuser.domain.rows import Row, first_hit_of, identity_of
+from fanfuse_fuser.domain.seats import SEAT_WINDOW, first_hits, holds_seat
 
 Gains = Mapping[str, float]
 """By corpus: the most that the missing lanes together can add to one of its chunks."""
@@ -38,7 +38,7 @@ def settled(
         return False
     if config.collapse and not _hashes_are_fixed(rows[:prefix], lists, missing, plan):
         return False
-    return not config.reserved_seats or _no_seat_reaches(rows, missing, config, depth)
+    return not config.reserved_seats or _no_seat_reaches(rows, lists, missing, config, depth)
 
 
 def seats_decide(config: FusionConfig, depth: int) -> bool:
@@ -72,8 +72,8 @@ def _prefix(rows: Sequence[Row], depth: int, *, collapsing: bool) -> int | None:
     seen: dict[str, str] = {}
     kept = 0
     for at, row in enumerate(rows, start=1):
-        content_hash = row[5][0][2].content_hash
-        kept += not content_hash or seen.setdefault(content_hash, row[4]) == row[4]
+        content_hash = first_hit_of(row).content_hash
+        kept += not content_hash or seen.setdefault(content_hash, row[2]) == row[2]
         if kept == depth:
             return at
     return None
@@ -83,13 +83,13 @@ def _stays_ahead(rows: Sequence[Row], prefix: int, gains: Gains) -> bool:
     """True if no row, and no chunk that nobody found yet, can come before a row of the prefix that it is behind now."""
     behind: dict[str, float] = {}
     for row in islice(rows, prefix, None):
-        behind.setdefault(row[4], -row[0])
+        behind.setdefault(row[2], -row[0])
     threat = max(_at_most(behind.get(corpus, 0.0), gain) for corpus, gain in gains.items())
     for row in reversed(rows[:prefix]):
         score = -row[0]
         if score <= threat:
             return False
-        gain = gains.get(row[4])
+        gain = gains.get(row[2])
         if gain is not None:
             threat = max(threat, _at_most(score, gain))
     return True
@@ -109,15 +109,18 @@ def _hashes_are_fixed(
     for lane in missing:
         for corpus in corpora_of(lane):
             first[corpus] = min(place[lane.name], first.get(corpus, len(plan)))
-    return all(place[lists[row[5][0][1]].lane.name] < first.get(row[4], len(plan)) for row in prefix)
+    return all(place[lists[row[3][0]].lane.name] < first.get(row[2], len(plan)) for row in prefix)
 
 
-def _no_seat_reaches(rows: Sequence[Row], missing: Sequence[Lane], config: FusionConfig, depth: int) -> bool:
+def _no_seat_reaches(
+    rows: Sequence[Row], lists: Sequence[RankedList], missing: Sequence[Lane], config: FusionConfig, depth: int
+) -> bool:
     """True if every hit that a reserved seat could lift pushes out a hit behind the first `depth`."""
     kept, copies = collapse(rows) if config.collapse else (list(rows), {})
     seats = config.reserved_seats
-    free = sum(not holds_seat(row, copies, seats) for row in kept[depth:SEAT_WINDOW])
-    waiting = sum(holds_seat(row, copies, seats) for row in kept[SEAT_WINDOW:])
+    firsts = first_hits(lists, seats)
+    free = sum(not holds_seat(row, copies, firsts) for row in kept[depth:SEAT_WINDOW])
+    waiting = sum(holds_seat(row, copies, firsts) for row in kept[SEAT_WINDOW:])
     # With another order, or another hash, a copy is a hit of its own.
-    waiting += sum(copy[1] <= seats for same in copies.values() for copy in same)
+    waiting += sum(identity_of(copy) in firsts for same in copies.values() for copy in same)
     return waiting + seats * len(missing) <= free

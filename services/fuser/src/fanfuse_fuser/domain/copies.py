@@ -6,7 +6,7 @@ lanes are looked at, so a corpus that the principal may not read is never named.
 
 from collections.abc import Iterable
 
-from fanfuse_fuser.domain.rows import Identity, Row, identity_of
+from fanfuse_fuser.domain.rows import Identity, Row, first_hit_of, identity_of
 
 
 def collapse(rows: Iterable[Row]) -> tuple[list[Row], dict[Identity, list[Row]]]:
@@ -18,9 +18,9 @@ def collapse(rows: Iterable[Row]) -> tuple[list[Row], dict[Identity, list[Row]]]
     copies: dict[Identity, list[Row]] = {}
     kept: list[Row] = []
     for row in rows:
-        content_hash = row[5][0][2].content_hash
+        content_hash = first_hit_of(row).content_hash
         first = best.setdefault(content_hash, row) if content_hash else row
-        if first is row or first[4] == row[4]:
+        if first is row or first[2] == row[2]:
             kept.append(row)
         else:
             copies.setdefault(identity_of(first), []).append(row)

@@ -4,10 +4,9 @@ What a vote is worth is the policy's; never sums over corpora, and does not depe
 plain tuples; what is not on the page is never made into an object.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import repeat
 from math import fsum
-from operator import itemgetter
 from typing import NamedTuple, overload
 
 from fanfuse_contracts.answer import Contribution
@@ -16,8 +15,8 @@ from fanfuse_contracts.plan import Lane
 from fanfuse_contracts.retrieval import LaneHit
 from fanfuse_fuser.domain.copies import collapse
 from fanfuse_fuser.domain.policies import Policy, build_policy
-from fanfuse_fuser.domain.rows import Cast, Identity, Row, identity_of
-from fanfuse_fuser.domain.seats import seated
+from fanfuse_fuser.domain.rows import Ballot, Cast, Identity, Row, ballots_of, identity_of, in_order
+from fanfuse_fuser.domain.seats import first_hits, seated
 
 
 class RankedList(NamedTuple):
@@ -104,6 +103,10 @@ class FusedList(Sequence[Fused]):
     def __iter__(self) -> Iterator[Fused]:
         return map(self._fused, self._rows)
 
+    def scored(self) -> list[tuple[str, float]]:
+        """Chunk id and score of every hit, without making objects of them."""
+        return [(row[1], -row[0]) for row in self._rows]
+
     def _fused(self, row: Row) -> Fused:
         key = identity_of(row)
         fused = self._bare(row)
@@ -114,8 +117,8 @@ class FusedList(Sequence[Fused]):
         return fused
 
     def _bare(self, row: Row) -> Fused:
-        minus_score, _, _, chunk_id, corpus, cast = row
-        votes = tuple(Vote(self._lanes[at], hit, value) for _, at, hit, value in cast)
+        minus_score, chunk_id, corpus, cast = row
+        votes = tuple(Vote(self._lanes[at], hit, value) for at, hit, value in ballots_of(cast))
         return Fused(corpus, chunk_id, -minus_score, votes)
 
 
@@ -137,7 +140,7 @@ def fuse(lists: Sequence[RankedList], config: FusionConfig = DEFAULT) -> FusedLi
     if config.collapse and _of_several_corpora(lists):
         rows, copies = collapse(rows)
     if config.reserved_seats:
-        rows, seats = seated(rows, copies, config.reserved_seats)
+        rows, seats = seated(rows, copies, first_hits(lists, config.reserved_seats), config.reserved_seats)
     return FusedList(rows, [lane for lane, _ in lists], copies, seats)
 
 
@@ -147,53 +150,46 @@ def _of_several_corpora(lists: Sequence[RankedList]) -> bool:
 
 def ranked_rows(lists: Sequence[RankedList], policy: Policy) -> list[Row]:
     """Every chunk with its votes, best first, before copies and seats."""
-    by_corpus = _votes(lists, policy)
-    rows = [_row(corpus, chunk_id, cast) for corpus, votes in by_corpus.items() for chunk_id, cast in votes.items()]
-    rows.sort()
-    return rows
+    return in_order(
+        [
+            (-fsum(cast[2::3]), chunk_id, corpus, cast)
+            for corpus, votes in _votes(lists, policy).items()
+            for chunk_id, cast in votes.items()
+        ]
+    )
 
 
-def _votes(lists: Sequence[RankedList], policy: Policy) -> dict[str, dict[str, Cast]]:
+_Votes = dict[str, Cast]
+"""By chunk id."""
+
+
+def _votes(lists: Sequence[RankedList], policy: Policy) -> dict[str, _Votes]:
     """Votes by corpus, then by chunk id."""
-    by_corpus: dict[str, dict[str, Cast]] = {}
-    for position, corpus, valued in _by_corpus(lists, policy):
-        votes = by_corpus.setdefault(corpus, {})
-        for hit, value in valued:
-            chunk_id, rank = hit.chunk_id, hit.rank
+    by_corpus: dict[str, _Votes] = {}
+    for position, (lane, hits) in enumerate(lists):
+        ballots = zip(repeat(position), hits, policy.values(lane.weight, hits), strict=False)
+        if lane.corpora:
+            for ballot in ballots:
+                _cast(by_corpus.setdefault(ballot[1].corpus or lane.corpus, {}), ballot)
+            continue
+        votes = by_corpus.setdefault(lane.corpus, {})
+        # `_cast` in place: this runs for every hit of every lane.
+        for chunk_id, ballot in zip([hit.chunk_id for hit in hits], ballots, strict=True):
             cast = votes.get(chunk_id)
             if cast is None:
-                votes[chunk_id] = [(rank, position, hit, value)]
-            elif cast[-1][1] != position:
-                cast.append((rank, position, hit, value))
-            elif rank < cast[-1][0]:
-                cast[-1] = (rank, position, hit, value)
+                votes[chunk_id] = ballot
+            elif cast[-3] != position:
+                votes[chunk_id] = cast + ballot
+            else:
+                _cast(votes, ballot)
     return by_corpus
 
 
-_Valued = Iterable[tuple[LaneHit, float]]
-
-
-def _by_corpus(lists: Sequence[RankedList], policy: Policy) -> Iterator[tuple[int, str, _Valued]]:
-    """Position of the lane, corpus, hits with their values; a shared list once for each corpus that its hits name."""
-    for position, (lane, hits) in enumerate(lists):
-        valued = zip(hits, policy.values(lane.weight, hits), strict=True)
-        if not lane.corpora:
-            yield position, lane.corpus, valued
-            continue
-        named: dict[str, list[tuple[LaneHit, float]]] = {}
-        for hit, value in valued:
-            named.setdefault(hit.corpus or lane.corpus, []).append((hit, value))
-        yield from zip(repeat(position), named, named.values())
-
-
-_rank_of = itemgetter(0)
-_value_of = itemgetter(3)
-
-
-def _row(corpus: str, chunk_id: str, cast: Cast) -> Row:
-    if len(cast) == 1:
-        rank, position, _, value = cast[0]
-        return (-value, rank, position, chunk_id, corpus, cast)
-    # Of equal ranks `min` takes the first, and votes stand in the plan's order.
-    rank, position, *_ = min(cast, key=_rank_of)
-    return (-fsum(map(_value_of, cast)), rank, position, chunk_id, corpus, cast)
+def _cast(votes: _Votes, ballot: Ballot) -> None:
+    """A lane votes once per chunk, at its best rank."""
+    position, hit, _ = ballot
+    cast = votes.get(hit.chunk_id, ())
+    if not cast or cast[-3] != position:
+        votes[hit.chunk_id] = cast + ballot
+    elif hit.rank < cast[-2].rank:
+        votes[hit.chunk_id] = cast[:-3] + ballot

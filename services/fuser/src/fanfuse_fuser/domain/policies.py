@@ -25,7 +25,7 @@ class Found(Protocol):
 class Scale(NamedTuple):
     """What all hits of a lane have in common."""
 
-    count: int
+    hits: int
     lowest: float
     highest: float
 
