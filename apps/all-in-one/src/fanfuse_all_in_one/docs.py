@@ -27,8 +27,8 @@ for is said in [contracts/src/fanfuse_contracts](../contracts/src/fanfuse_contra
 [asyncapi.json](asyncapi.json).
 """
 _ABOUT_PICTURE = (
-    "A dashed arrow is a message the server republishes after storing it. Left out: heartbeats, audit, quality and dead "
-    "letters."
+    "A dashed arrow is a message the server republishes after storing it. Left out: heartbeats, audit, quality and "
+    "dead letters."
 )
 _ABOUT_CONSUMERS = (
     "Each is durable, pulled, and acknowledged after the effect. `<pool>` is any pool of workers; `ack wait` starts "
