@@ -47,6 +47,20 @@ def test_degraded_needs_both_the_number_and_the_share(failures, successes, expec
     assert (transition is not None) == expected
 
 
+def test_failures_in_a_row_degrade_whatever_came_before():
+    """An engine that hangs after a minute of 50 calls a second: eight calls time out at a time."""
+    good = tuple(Tally(slot, 0, 12) for slot in range(240))
+    hangs = Window(tallies=(*good, Tally(247, 5, 0)))
+    assert judge(FRESH, hangs, 62.0, RULES) is None
+    more = replace(hangs, tallies=(*hangs.tallies, Tally(248, 1, 0)))
+    transition = judge(FRESH, more, 62.0, RULES)
+    assert transition is not None
+    assert transition.reason.startswith("6 calls failed in a row; 6 of ")
+    assert judge(FRESH, more, 62.0, replace(RULES, run_failures=0)) is None
+    answered = replace(more, tallies=(*more.tallies, Tally(249, 5, 1)))
+    assert judge(FRESH, answered, 62.5, RULES) is None, "a success in between"
+
+
 def test_a_share_of_zero_gives_the_plain_rule():
     assert judge(FRESH, window_of(3, 1_000_000), 0.0, replace(RULES, min_share=0.0)) is not None
 

@@ -22,6 +22,8 @@ class HealthSettings(BaseSettings):
     window_s: Annotated[float, Field(gt=0.0, le=limits.OUTCOMES_MAX_AGE_S)] = limits.HEALTH_WINDOW_S
     min_failures: Annotated[int, Field(ge=1)] = limits.HEALTH_MIN_FAILURES
     min_share: Annotated[float, Field(ge=0.0, le=1.0)] = limits.HEALTH_MIN_SHARE
+    run_failures: Annotated[int, Field(ge=0)] = Rules().run_failures
+    """0: failures in a row are no rule of their own."""
     degraded_for_s: _Seconds = limits.DEGRADED_FOR_S
     flap_within_s: Annotated[float, Field(ge=0.0, allow_inf_nan=False)] = Rules().flap_within_s
     """0: no damping."""
@@ -34,6 +36,7 @@ class HealthSettings(BaseSettings):
             window_s=self.window_s,
             min_failures=self.min_failures,
             min_share=self.min_share,
+            run_failures=self.run_failures,
             degraded_for_s=self.degraded_for_s,
             flap_within_s=self.flap_within_s,
             longest_period_s=self.longest_period_s,

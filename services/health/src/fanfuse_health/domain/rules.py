@@ -13,6 +13,9 @@ class Rules:
     min_failures: int = limits.HEALTH_MIN_FAILURES
     min_share: float = limits.HEALTH_MIN_SHARE
     """Failures must also be this share of the window's outcomes; 0 gives the plain rule."""
+    run_failures: int = 6
+    """So many failures in a row degrade whatever the share: an engine that hangs fails a few calls at a time only, and
+    after a minute of good ones it would take long to be a fifth of them. 0: no such rule."""
     degraded_for_s: float = limits.DEGRADED_FOR_S
     """First period of degradation, and after every quiet time."""
     flap_within_s: float = 300.0

@@ -10,7 +10,7 @@ from fanfuse_contracts.enums import BackendHealth, Kind
 from fanfuse_contracts.health import BackendState
 from fanfuse_health.domain.rules import Rules
 from fanfuse_health.domain.standing import Standing
-from fanfuse_health.domain.window import Window, totals
+from fanfuse_health.domain.window import Window, run, totals
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +32,17 @@ class Transition:
 
 
 def judge(standing: Standing, window: Window, now_s: float, rules: Rules) -> Transition | None:
-    """Degrades a healthy backend with too many failures, by number and by share of its window's outcomes."""
+    """Degrades a healthy backend with too many failures: by number and share of its window's outcomes, or in a row."""
     if standing.manual or standing.health is not BackendHealth.HEALTHY:
         return None
     failures, outcomes = totals(window, now_s, rules.window_s)
-    if failures < max(1, rules.min_failures) or failures / outcomes < rules.min_share:
-        return None
-    period_s = _next_period(standing, now_s, rules)
     reason = f"{failures} of {outcomes} calls failed within {rules.window_s:g} s"
+    if failures < max(1, rules.min_failures) or failures / outcomes < rules.min_share:
+        in_a_row = run(window, now_s, rules.window_s)
+        if not rules.run_failures or in_a_row < rules.run_failures:
+            return None
+        reason = f"{in_a_row} calls failed in a row; {reason}"
+    period_s = _next_period(standing, now_s, rules)
     return _degraded(standing, period_s, reason, failures, outcomes)
 
 

@@ -75,6 +75,13 @@ def restart(window: Window, since_s: float) -> Window:
     return Window(since_s, tuple(tally for tally in window.tallies if tally.slot > slot_of(since_s)))
 
 
+def run(window: Window, now_s: float, window_s: float) -> int:
+    """Weighted failures since the last success: those of later slots, so that order within a slot does not matter."""
+    oldest = slot_of(now_s - window_s)
+    last_success = max((tally.slot for tally in window.tallies if tally.successes), default=oldest)
+    return sum(tally.failures for tally in window.tallies if tally.slot > max(oldest, last_success))
+
+
 def totals(window: Window, now_s: float, window_s: float) -> Totals:
     """Weighted failures and outcomes of the last `window_s` seconds."""
     oldest = slot_of(now_s - window_s)
