@@ -15,7 +15,7 @@ KINDS = ("vector", "keyword", "graph")
 CORPORA = ("a", "b", "c")
 POLICIES = tuple(FusionPolicy)
 CASES = 150
-"""120,000 cases were run once, see docs/adr/0012-quorum-and-early-finish.md."""
+"""120,000 cases were run once, see docs/adr/0016-quorum-and-early-finish.md."""
 
 
 def rule(policy=FusionPolicy.RRF, seats=0, collapse=False):
