@@ -1,7 +1,8 @@
 """What the loss of a lane means for an answer, as an operator writes it: by tenant, by corpus, by kind or by backend.
 
 In: sections `retrieval.quorum` and `corpora[].quorum`. Out: the requirement of each lane. The most exact word counts:
-backend of the corpus, kind of the corpus, kind of the tenant, `should`. Source: services/fuser/README.md.
+backend of the corpus, kind of the corpus, kind of the tenant, `should`.
+Source: docs/adr/0016-quorum-and-early-finish.md.
 """
 
 from collections.abc import Iterable
