@@ -144,10 +144,10 @@ def test_the_environment_of_the_process_is_the_default(tmp_path, monkeypatch):
         ("FANFUSE__RETRIEVAL__ROUTING__MAX_CORPRA", f"did you mean {IN_ENV}?"),
         ("FANFUSE__ROUTING__MAX_CORPORA", f"did you mean {IN_ENV}?"),
         ("FANFUSE__MAX_CORPORA", f"did you mean {IN_ENV}?"),
-        ("FANFUSE__RETRIEVAL", "is a section: state one of its keys (fusion, routing)"),
+        ("FANFUSE__RETRIEVAL", "is a section: state one of its keys (fusion, probe_on_decide, quorum, routing)"),
         ("FANFUSE__CORPORA__0__ID", "corpora is a list: state the whole of it as JSON"),
         ("FANFUSE__retrieval__routing__max_corpora", f"variables are written in capitals: {IN_ENV}"),
-        ("FANFUSE__", "known here: backends, corpora, registry, retrieval, security"),
+        ("FANFUSE__", "known here: backends, corpora, metrics, pressure, registry, retrieval, security"),
     ],
 )
 def test_an_unknown_variable_is_refused_with_the_nearest_one(read, name, hint):

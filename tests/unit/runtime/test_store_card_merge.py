@@ -88,13 +88,13 @@ def test_an_embedder_of_the_same_vectors_is_the_file_s():
 
 def test_another_document_prefix_makes_other_vectors():
     """Between two endpoints; a model the worker has itself knows its own prefix."""
-    there = {"model": "m", "dimensions": 3, "endpoint": "https://embed.example.org/v1"}
-    used = EmbedderSpec(**there, document_prefix="passage: ", query_prefix="query: ")
+    there = EmbedderSpec(model="m", dimensions=3, endpoint="https://embed.example.org/v1")
+    used = there.model_copy(update={"document_prefix": "passage: ", "query_prefix": "query: "})
     indexed = INDEXED.model_copy(update={"embedder": used})
-    other = STATED.model_copy(update={"embedder": EmbedderSpec(**there)})
+    other = STATED.model_copy(update={"embedder": there})
     with pytest.raises(StatedOtherwiseError, match=r"indexed with m \(3 dimensions, document_prefix 'passage: '\)"):
         with_index(other, indexed)
-    same = STATED.model_copy(update={"embedder": EmbedderSpec(**there, document_prefix="passage: ")})
+    same = STATED.model_copy(update={"embedder": there.model_copy(update={"document_prefix": "passage: "})})
     assert with_index(same, indexed).embedder == same.embedder
     moved = STATED.model_copy(update={"embedder": used})
     assert with_index(moved, INDEXED).embedder == used

@@ -132,12 +132,15 @@ def _unknown(path: KeyPath, origin: str) -> str:
     for length in range(1, len(path)):
         if is_container(annotation_at(path[:length])) and annotation_at(path[: length + 1]) is None:
             return f"{show(path[:length])} is a list: state the whole of it as JSON"
-    written = {_as_written(filled_in(leaf.path, path), origin): None for leaf in leaves() if not leaf.in_list}
+    known = [filled_in(leaf.path, path) for leaf in leaves() if not leaf.in_list]
+    # A key that is right and stands in the wrong section is nearer than any that is spelt alike.
+    same_key = [one for one in known if one[-1] == path[-1]]
+    written = {_as_written(one, origin): None for one in same_key or known}
     close = difflib.get_close_matches(_as_written(path, origin), written, n=1)
     if close:
         return f"unknown key, did you mean {close[0]}?"
-    known = next(length for length in range(len(path) - 1, -1, -1) if length == 0 or keys_at(path[:length]))
-    return explain_unknown(path[: known + 1])
+    depth = next(length for length in range(len(path) - 1, -1, -1) if length == 0 or keys_at(path[:length]))
+    return explain_unknown(path[: depth + 1])
 
 
 def _as_written(path: KeyPath, origin: str) -> str:
