@@ -209,7 +209,8 @@ async def test_nobody_waits_for_a_dead_engine_everybody_hears_of_it_and_one_prob
     assert healthy_at - back_at < 35.0
     assert seen.most_probes_at_once() == 1
     assert len(seen.probes) == states.count(BackendHealth.HALF_OPEN.value)
-    assert await complete(scene.flow)
+    # Where the machine is too busy for the load, the backend may have been degraded once more meanwhile.
+    assert await eventually(lambda: complete(scene.flow), 90)
 
 
 async def complete(flow: Flow) -> bool:
