@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 import structlog
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 pytest_plugins = [f"fanfuse_testing.{name}" for name in ("nats", "postgres", "flow", "processes", "figures")]
 
 # Time is measured by benchmarks; a busy machine must not fail a property.
-settings.register_profile("fanfuse", deadline=None)
+settings.register_profile("fanfuse", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("fanfuse")
 
 # A process configures its own logs. Those of services under test show a traceback without every local variable, which

@@ -134,7 +134,7 @@ async def test_a_pool_that_goes_absent_ends_the_wait():
 
 
 async def test_a_reply_during_the_text_fetch_is_late():
-    scene = Scene([reply(KEYWORD, hits("a")), reply(GRAPH)], budget_ms=100)
+    scene = Scene([reply(KEYWORD, hits("a")), reply(GRAPH)], budget_ms=600)
     scene.texts.before = lambda: scene.replies.hear(reply(VECTOR, hits("z")))
     answer = await scene.answer()
     assert outcomes(answer)["docs-vector"] == "late"
