@@ -46,6 +46,7 @@ pressure:
     {FLOODING}: 1
 """
 VECTOR: Final = BackendKey(Kind.VECTOR, "main")
+GRAPH: Final = BackendKey(Kind.GRAPH, "main")
 _PAUSE_S: Final = 2.5
 """Longer than two scrapes."""
 _STATE_S: Final = 1.8
@@ -109,7 +110,7 @@ class Scenario:
 
             async def one(number: int) -> None:
                 seeds = SEEDS if number % 2 else ()
-                await client.ask(f"{QUESTION} {number}", graph_seeds=seeds, budget_ms=budget_ms, top_k=3)
+                await client.ask(f"{QUESTION} {number}", graph_seeds=seeds, budget_ms=budget_ms, top_k=8)
 
             for first in range(0, count, at_once):
                 await asyncio.gather(*(one(self.asked + first + number) for number in range(at_once)))
@@ -118,8 +119,8 @@ class Scenario:
     async def run(self) -> None:
         """All of it, in order."""
         for step in (
-            self.steady, self.failing_requests, self.slow, self.expired, self.bad_messages, self.held_up, self.flooded,
-            self.dropped, self.outage, self.flapping, self.stuck, self.bus_away, self.steady,
+            self.steady, self.failing_requests, self.slow, self.without_result, self.bad_messages, self.held_up,
+            self.flooded, self.dropped, self.outage, self.flapping, self.stuck, self.bus_away, self.steady,
         ):  # fmt: skip
             await step()
             await asyncio.sleep(_PAUSE_S)
@@ -141,11 +142,11 @@ class Scenario:
         await self.ask(PAYING, 16, at_once=8)
         self.trouble.kinds = ()
 
-    async def expired(self) -> None:
-        """Callers leave less time than any lane needs: too little to blame a backend."""
-        self.trouble.kinds, self.trouble.delay_s = tuple(Kind), 0.6
-        await self.ask(SMALL, 8, at_once=4, budget_ms=150)
-        self.trouble.kinds, self.trouble.delay_s = (), 0.0
+    async def without_result(self) -> None:
+        """Every lane fails, by the request's own fault: no backend is to blame."""
+        self.trouble.kinds, self.trouble.failure = tuple(Kind), FailureKind.NOT_FOUND
+        await self.ask(SMALL, 12, at_once=4)
+        self.trouble.kinds, self.trouble.failure = (), None
 
     async def bad_messages(self) -> None:
         """A message that is no query, and a reply from somebody who was not asked."""
@@ -192,14 +193,15 @@ class Scenario:
         await slow.unsubscribe()
 
     async def outage(self) -> None:
-        """The vector engine is gone, then back: failed, degraded, probed, healthy."""
-        self.trouble.kinds, self.trouble.failure = (Kind.VECTOR,), FailureKind.UNAVAILABLE
+        """All but the keyword engine are gone, then back: failed, degraded, healthy."""
+        self.trouble.kinds, self.trouble.failure = (Kind.VECTOR, Kind.GRAPH), FailureKind.UNAVAILABLE
         for _ in range(8):
             await self.ask(PAYING, 4, at_once=4)
             await self.ask(SMALL, 1)
         await asyncio.sleep(_PAUSE_S)
         self.trouble.kinds, self.trouble.failure = (), None
-        await clear_backend(self.flow.operator, VECTOR, by="test", reason="mended")
+        for key in (VECTOR, GRAPH):
+            await clear_backend(self.flow.operator, key, by="test", reason="mended")
 
     async def flapping(self) -> None:
         for _ in range(4):
