@@ -61,6 +61,8 @@ DUPLICATES_S: Final = 120.0
 HEALTH_WINDOW_S: Final = 60.0
 HEALTH_MIN_FAILURES: Final = 3
 HEALTH_MIN_SHARE: Final = 0.2
+FAIR_CALL_MS: Final = 250
+"""A call that was given less says nothing of its backend when it is not back in time: the caller's budget was short."""
 DEGRADED_FOR_S: Final = 30.0
 HEARTBEAT_EVERY_S: Final = 1.0
 ABSENT_AFTER_S: Final = 3.0

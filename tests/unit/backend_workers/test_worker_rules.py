@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from fanfuse_backend_workers.domain.budget import FAIR_CALL_MS, time_for_search_ms
+from fanfuse_backend_workers.domain.budget import time_for_search_ms
 from fanfuse_backend_workers.domain.outcomes import OutcomeSampler, Row, is_backend_fault
 from fanfuse_backend_workers.domain.pools import Pool, parse_pools
 from fanfuse_backend_workers.domain.texts import texts_reply
@@ -29,7 +29,8 @@ def test_request_faults_and_unfair_timeouts_are_not_the_backends() -> None:
     """HEA-02: neither failure nor success."""
     blamed = {kind for kind in FailureKind if is_backend_fault(kind, 1_000.0)}
     assert blamed == {FailureKind.UNAVAILABLE, FailureKind.TIMEOUT, FailureKind.OVERLOADED}
-    assert not is_backend_fault(FailureKind.TIMEOUT, FAIR_CALL_MS - 1)
+    assert not is_backend_fault(FailureKind.TIMEOUT, limits.FAIR_CALL_MS - 1)
+    assert is_backend_fault(FailureKind.TIMEOUT, limits.FAIR_CALL_MS)
     assert is_backend_fault(FailureKind.UNAVAILABLE, 1.0)
 
 

@@ -2,14 +2,10 @@
 
 from typing import Final
 
-from fanfuse_contracts import limits
-
 REPLY_RESERVE_MS: Final = 160.0
 """Kept back so that a typed failure still reaches the fuser while it waits: it keeps up to 100 ms itself."""
 _MAX_SHARE: Final = 0.3
 """Over the fuser's share of a short budget, for the same reason."""
-FAIR_CALL_MS: Final = float(limits.MIN_BUDGET_MS)
-"""A call that was given less than this says nothing about its backend when it is not back in time."""
 
 
 def time_for_search_ms(remaining_ms: float, budget_ms: int) -> float:

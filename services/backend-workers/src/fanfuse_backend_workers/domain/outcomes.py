@@ -8,7 +8,6 @@ of failures health sees is the true one. Request faults, expired budgets and a w
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from fanfuse_backend_workers.domain.budget import FAIR_CALL_MS
 from fanfuse_contracts import limits
 from fanfuse_contracts.enums import FailureKind, Kind
 from fanfuse_contracts.health import PROBE_LANE, PROBE_PREFIX
@@ -38,7 +37,7 @@ def is_probe(command: RetrieveCommand) -> bool:
 
 def is_backend_fault(kind: FailureKind, given_ms: float) -> bool:
     """True if a failed call speaks against the backend; `given_ms`: the time it was given."""
-    if kind is FailureKind.TIMEOUT and given_ms < FAIR_CALL_MS:
+    if kind is FailureKind.TIMEOUT and given_ms < limits.FAIR_CALL_MS:
         return False
     return kind.counts_against_backend
 

@@ -7,6 +7,7 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from fanfuse_contracts import limits
 from fanfuse_contracts.answer import Answer, Coverage, LaneReport
 from fanfuse_contracts.enums import Kind, LaneOutcome, Stage, Status
 from fanfuse_contracts.fusion import FusionApplied
@@ -16,9 +17,6 @@ from fanfuse_fuser.domain import confirmation, coverage, quorum
 from fanfuse_fuser.domain.fallback import NO_FALLBACK, Fallback, bm25_fallback, cancellation, rejection_of
 from fanfuse_fuser.domain.join import LaneResult, Loss
 from fanfuse_fuser.domain.page import Page
-
-MIN_WAIT_TO_BLAME_MS = 250.0
-"""A lane that had less time than this is not held against its backend: the caller's budget was too short to tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +77,7 @@ def lanes_to_report(
     `pressed`: (kind, pool) under pressure. Their workers live, and tell of an engine that is slow; a command that only
     stood in the queue behind others says nothing of it.
     """
-    silent = {Loss.NO_WORKER, Loss.NEVER_REPLIED} if waited_ms >= MIN_WAIT_TO_BLAME_MS else {Loss.NO_WORKER}
+    silent = {Loss.NO_WORKER, Loss.NEVER_REPLIED} if waited_ms >= limits.FAIR_CALL_MS else {Loss.NO_WORKER}
     lost = (result for result in results if result.loss in silent)
     return tuple(one for one in lost if one.loss is Loss.NO_WORKER or (one.lane.kind, one.lane.pool) not in pressed)
 
