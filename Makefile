@@ -31,7 +31,7 @@ ifdef PIP_CERT
 export SSL_CERT_FILE ?= $(PIP_CERT)
 endif
 
-.PHONY: help install demo test test-slow test-engines test-engines-short services check lint types imports size docs-check format docs monitoring-check bench clean
+.PHONY: help install demo test test-slow test-nightly test-engines test-engines-short services check lint types imports size docs-check format docs monitoring-check bench clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,11 +43,14 @@ demo: $(STAMP) ## index a sample corpus and ask it, with no engine installed
 	@$(BIN)/fanfuse demo
 
 test: $(STAMP) ## run the tests, two files at a time (PYTEST_ARGS="-k name" for some, one at a time)
-	@$(BIN)/pytest -m "not engine and not slow" $(PYTEST_ARGS)
-	@echo "left out: slow tests (make test-slow) and those on real engine servers (make test-engines)"
+	@$(BIN)/pytest -m "not (engine or slow or nightly)" $(PYTEST_ARGS)
+	@echo "left out: slow tests (make test-slow, make test-nightly) and those on real engine servers (make test-engines)"
 
 test-slow: $(STAMP) ## run what takes long: load, outages, ranking quality on judged collections
 	@$(BIN)/pytest -m "slow and not engine" $(PYTEST_ARGS)
+
+test-nightly: $(STAMP) ## run what takes minutes each: alerts on a real Prometheus, a long outage, planted secrets
+	@$(BIN)/pytest -m nightly -rs
 
 test-engines: $(STAMP) ## run the tests on real OpenSearch and Neo4j servers (needs Java and Maven; no Docker)
 	@GLIBC_TUNABLES=$(ROOM_FOR_LIBRARIES) $(BIN)/pytest -m engine -rs $(ENGINE_ARGS)

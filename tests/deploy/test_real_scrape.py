@@ -19,7 +19,7 @@ from tests.deploy.shipped import Rule, filled, panel_queries, rules
 from tests.servers.maven import MissingServerError
 from tests.servers.prometheus import Prometheus, binary
 
-pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.nightly, pytest.mark.asyncio(loop_scope="module")]
 
 
 @dataclass(frozen=True, slots=True)

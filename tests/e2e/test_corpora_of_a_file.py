@@ -9,6 +9,8 @@ from fanfuse_contracts.answer import Answer
 from fanfuse_contracts.corpus import CorpusCard
 from fanfuse_testing.postgres import PASSWORD, PostgresServer
 
+pytestmark = pytest.mark.slow
+
 CORPORA = """\
 corpora:
   - id: docs

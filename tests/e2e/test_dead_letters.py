@@ -20,6 +20,8 @@ from fanfuse_contracts.operations import DeadLetter
 from fanfuse_runtime.bus import Bus
 from fanfuse_testing.flow import eventually
 
+pytestmark = pytest.mark.slow
+
 SECRET = "the caller's own words"
 
 

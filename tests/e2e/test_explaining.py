@@ -3,9 +3,13 @@
 import json
 from xml.etree import ElementTree
 
+import pytest
+
 from fanfuse_all_in_one.explanation import Explanation
 from fanfuse_contracts.answer import Answer
 from fanfuse_contracts.enums import RejectionCode, Status
+
+pytestmark = pytest.mark.slow
 
 
 def test_an_answer_is_explained_from_what_is_stored(running, acme_docs, tmp_path):

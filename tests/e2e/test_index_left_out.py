@@ -7,6 +7,8 @@ import pytest
 
 from fanfuse_contracts.answer import Answer
 
+pytestmark = pytest.mark.slow
+
 
 def pdf(*pages: str) -> bytes:
     """A PDF with a line on each page."""

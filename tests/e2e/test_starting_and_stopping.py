@@ -6,7 +6,7 @@ import signal
 import urllib.request
 
 from fanfuse_contracts.answer import Answer
-from fanfuse_contracts.enums import Status
+from fanfuse_contracts.enums import Stage, Status
 from fanfuse_testing.flow import eventually
 
 
@@ -35,12 +35,9 @@ def test_services_in_several_processes_join_one_bus(installation, acme_docs):
     answer = Answer.from_json(installation.must("ask", "holiday", "--tenant", "acme", "--json").encode())
 
     assert answer.status is Status.COMPLETE
-    instances = {
-        line.split()[1]
-        for line in installation.must("status").splitlines()
-        if line.startswith(("classifier ", "fuser ", "health ", "backend-workers "))
-    }
-    assert len(instances) == 2
+    beats = json.loads(installation.must("status", "--json"))["instances"]
+    assert {beat["service"] for beat in beats} == {stage.value for stage in Stage}
+    assert len({beat["instance"] for beat in beats}) == 2
 
 
 def test_operators_endpoints_answer(installation):

@@ -26,7 +26,7 @@ from tests.flow.airships import FIELDS, QUESTION, library
 from tests.flow.engine_process import EngineProcess, Order, engine_process
 from tests.flow.server_flow import serving, write_config
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 TENANT, CORPUS, KEY = "acme", "docs", "vector.main"
 RATE, BUDGET_MS = 50, 2_000

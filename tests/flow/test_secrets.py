@@ -30,7 +30,7 @@ from fanfuse_testing.flow import eventually
 from fanfuse_testing.processes import Processes, free_port
 from tests.flow.airships import FIELDS, QUESTION, library
 
-pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.nightly, pytest.mark.asyncio(loop_scope="module")]
 
 TENANT = "acme"
 QUERIES = ("planted", "forged", "garbage")

@@ -26,7 +26,7 @@ from fanfuse_contracts.retrieval import ChunkText
 from fanfuse_runtime.server import NatsServer
 from fanfuse_testing.flow import Flow, running_flow
 
-pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.nightly, pytest.mark.asyncio(loop_scope="module")]
 
 QUERIES, TENANTS, ERROR_TEXTS, AT_ONCE = 5_000, 1_000, 200, 100
 PARTS = 5
