@@ -100,3 +100,8 @@ def test_what_cannot_be_done_is_said_plainly(arguments: tuple[str, ...], told: s
     result = CliRunner().invoke(app, list(arguments))
     assert result.exit_code in (1, 2)
     assert told in result.output
+
+
+def test_a_folder_that_is_not_there_costs_no_key() -> None:
+    assert "nodir is no folder" in run("tenants", "add", "acme", "--users", "nodir/u.yaml", code=2).output
+    run("tenants", "add", "acme")

@@ -170,6 +170,12 @@ def test_a_mark_is_seen_everywhere_until_it_is_cleared(running):
         (("mark", "vector/mian", "--reason", "x"), "known are graph/main, keyword/main, vector/main"),
         (("mark", "vektor/main", "--reason", "x"), "is no backend"),
         (("mark", "vector/main", "--reason", "x", "--for", "5 min"), "is no duration"),
+        (("mark", "vector/main", "--reason", "x", "--for", "0s"), "more than 0s"),
+        (("mark", "vector/main", "--reason", "a\x1b[2J"), "reason is not valid"),
+        (("mark", "vector/main", "--reason", " "), "reason is not valid"),
+        (("mark", "vector/main", "--reason", "x", "--by", ""), "by is not valid"),
+        (("clear", "vector/main", "--reason", "x" * 501), "reason is not valid"),
+        (("probe", "vector/mian"), "known are graph/main, keyword/main, vector/main"),
         (("clear", "vector"), "is no backend"),
     ],
 )

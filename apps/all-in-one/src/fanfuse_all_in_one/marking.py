@@ -23,6 +23,7 @@ from fanfuse_health.domain.transitions import Transition
 from fanfuse_health.ports import BackendKey
 from fanfuse_runtime.errors import BusError
 
+MAX_SAID_CHARS: Final = 500
 _TRIES: Final = 5
 _PROBED_WITHIN_S: Final = 10.0
 
@@ -74,14 +75,23 @@ async def mark_backend(
     operator: Operator, key: BackendKey, *, by: str, reason: str, for_s: float | None
 ) -> BackendState:
     """Nobody asks this backend for `for_s` seconds (None: until it is cleared). Raises `OperatorError`."""
+    _check_said(by=by, reason=reason)
     await _refuse_unknown(operator, key)
     return await _write(operator, key, lambda standing: mark(standing, by=by, reason=reason, for_s=for_s))
 
 
 async def clear_backend(operator: Operator, key: BackendKey, *, by: str, reason: str) -> BackendState:
     """The backend counts as healthy from now on. Raises `OperatorError`."""
+    _check_said(by=by, reason=reason)
     await _refuse_unknown(operator, key)
     return await _write(operator, key, lambda standing: clear(standing, by=by, reason=reason))
+
+
+def _check_said(**said: str) -> None:
+    """It is shown to other people: no control character of it may reach their terminals."""
+    for name, text in said.items():
+        if not text.strip() or not text.isprintable() or len(text) > MAX_SAID_CHARS:
+            raise OperatorError(f"{name} is not valid: write one line of 1 to {MAX_SAID_CHARS} printable characters")
 
 
 async def _refuse_unknown(operator: Operator, key: BackendKey) -> None:
@@ -116,6 +126,8 @@ async def _read(store: BucketStateStore, key: BackendKey) -> Standing:
 
 async def probe_backend(operator: Operator, key: BackendKey, *, by: str) -> ProbeReply:
     """Have health probe a degraded backend now. Raises `OperatorError` where no health service answers."""
+    _check_said(by=by)
+    await _refuse_unknown(operator, key)
     subject = subjects.backend_probe(key.kind, key.backend)
     with _plainly():
         reply = await operator.bus.request(flow.PROBE, subject, ProbeRequest(by=by), _PROBED_WITHIN_S)

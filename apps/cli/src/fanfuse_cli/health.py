@@ -28,6 +28,7 @@ T = TypeVar("T")
 
 _UNITS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 _DURATION: Final = re.compile(r"(?:\d+[smhd])+")
+_LONGEST_S: Final = 365 * 86_400
 
 health_app = typer.Typer(help="How backends stand, and what an operator says of them.", no_args_is_help=True)
 
@@ -35,6 +36,8 @@ health_app = typer.Typer(help="How backends stand, and what an operator says of 
 def _seconds(text: str | None) -> str | None:
     if text is not None and not _DURATION.fullmatch(text):
         raise typer.BadParameter(f"{text!r} is no duration: write 90s, 5m, 1h30m or 2d")
+    if text is not None and not 0 < seconds_of(text) <= _LONGEST_S:
+        raise typer.BadParameter(f"{text} is too short or too long: more than 0s, at most 365d")
     return text
 
 

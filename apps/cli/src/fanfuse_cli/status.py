@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -40,6 +41,10 @@ def status(
 ) -> None:
     """Show services and replicas, streams with their lag, backends with state and reason, and the fallback rate."""
     bus = Bus(file, data, nats_url)
+    if watch and not as_json and not results().is_terminal:
+        raise typer.BadParameter(
+            "a screen needs a terminal: add --json to have one line per look", param_hint="--watch"
+        )
     if as_json:
         bus.run(_looking(_print_json, watch, every))
     elif watch:
@@ -52,12 +57,17 @@ def status(
 
 def _looking(show: Show, again: bool, every_s: float) -> "Callable[[Operator], Awaitable[None]]":
     async def run(operator: "Operator") -> None:
+        from nats.errors import Error as NatsError
+
+        from fanfuse_all_in_one.failures import OperatorError
         from fanfuse_all_in_one.overview import look
 
         show(await look(operator))
         while again:
             await asyncio.sleep(every_s)
-            show(await look(operator))
+            # What was seen last stays on the screen while the bus is away; its client connects again by itself.
+            with suppress(NatsError, OperatorError):
+                show(await look(operator))
 
     return run
 

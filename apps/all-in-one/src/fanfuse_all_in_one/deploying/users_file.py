@@ -31,7 +31,9 @@ class UsersFile(Written):
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """The file; empty where there is none. Raises `OperatorError`."""
+        """The file; empty where there is none yet. Raises `OperatorError`."""
+        if not path.parent.is_dir():  # told before a key is made that could not be entered
+            raise OperatorError(f"{path.parent} is no folder: make it first, or name another users file")
         try:
             return cls.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")) or {})
         except FileNotFoundError:
