@@ -121,9 +121,11 @@ async def test_a_flood_of_one_tenant_is_refused_and_others_are_answered_in_time(
         f"20 took {waited[10]:.0f} ms at the median, {waited[-1]:.0f} ms at most"
     )
     assert all(answer.rejection.retryable for answer in flood if answer.rejection)
+    # Engines may be overloaded too; the ceiling's refusal says what it is.
+    at_ceiling = sum("queries in flight" in answer.rejection.message for answer in flood if answer.rejection)
     if ceiling:
         assert {answer.status for answer in answers} <= {Status.COMPLETE, Status.PARTIAL}
-        assert codes[RejectionCode.OVERLOADED.value] > 0
+        assert at_ceiling > 0
         assert codes.total() - codes[RejectionCode.OVERLOADED.value] >= ceiling
     else:
-        assert RejectionCode.OVERLOADED.value not in codes
+        assert at_ceiling == 0
