@@ -146,8 +146,8 @@ def test_every_alert_has_a_test_with_and_without_traffic() -> None:
 
 
 def test_promtool_finds_no_fault_in_the_rules(promtool: str) -> None:
-    run(promtool, "check", "rules", "--lint=all", "--lint-fatal", *sorted(RULES.glob("*.yaml")))
-    run(promtool, "check", "config", RULES.parent / "prometheus.yml")
+    assert "SUCCESS" in run(promtool, "check", "rules", "--lint=all", "--lint-fatal", *sorted(RULES.glob("*.yaml")))
+    assert "SUCCESS" in run(promtool, "check", "config", RULES.parent / "prometheus.yml")
 
 
 def test_every_alert_fires_when_it_should_and_only_then(promtool: str) -> None:

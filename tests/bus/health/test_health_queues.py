@@ -25,6 +25,7 @@ async def test_lag_and_age_of_a_queue(deployment, eventually):
         await eventually(told, within_s=30.0)
         await js.purge_stream(streams.QUERIES.name)
         await eventually(lambda: gauges(process, "classifier")["pending"] == 0.0, within_s=30.0)
+        assert gauges(process, "classifier") == dict.fromkeys(NAMES, 0.0)
 
 
 async def test_a_queue_that_is_gone_is_no_longer_exported(deployment, eventually):
@@ -33,3 +34,4 @@ async def test_a_queue_that_is_gone_is_no_longer_exported(deployment, eventually
         await eventually(lambda: gauges(process, "fuser")["pending"] == 0.0, within_s=30.0)
         await js.delete_consumer(FUSER_CONSUMER.stream, FUSER_CONSUMER.durable)
         await eventually(lambda: gauges(process, "fuser") == dict.fromkeys(NAMES), within_s=30.0)
+        assert gauges(process, "classifier")["pending"] == 0.0, "the others are still told"
