@@ -128,7 +128,7 @@ async def test_the_whole_flow_runs_with_a_user_for_every_service(installation: I
         (letter,) = (await list_letters(operator.bus, tenant="acme", stage=None, last=10)).letters
         await drop_letter(operator.bus, letter.id)
         graph = BackendKey(Kind.GRAPH, "main")
-        await mark_backend(operator, graph, by="me", reason="", for_s=0.2)
+        await mark_backend(operator, graph, by="me", reason="a look", for_s=0.2)
         assert (await probe_backend(operator, graph, by="me")).state
         await eventually(lambda: is_healthy(operator), 60)
         await delete_chunks(operator, operator.data_dir, "acme", "docs", None)
