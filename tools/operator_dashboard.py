@@ -104,11 +104,19 @@ LANES: Final = (
         "Every wired lane of every selected corpus, as its answer tells it.",
         Query(rate(m.JOIN_LANES, "outcome"), "{{outcome}}"),
         defaults=STACKED,
+        width=6,
     ),
     over_time(
         "Lost lanes by backend",
         "Failed, late, or left out as unhealthy.",
         Query(rate(m.JOIN_LANES, "kind, backend", 'outcome=~"failed|late|skipped_unhealthy"'), "{{kind}}/{{backend}}"),
+        width=6,
+    ),
+    over_time(
+        "Shed lanes by backend",
+        "Of these, the lanes that may be missing and were left out while their pool was under pressure.",
+        Query(rate(m.SHED_LANES_TOTAL, "kind, backend"), "{{kind}}/{{backend}}"),
+        width=6,
     ),
     over_time(
         "Join completeness",
@@ -116,6 +124,7 @@ LANES: Final = (
         Query(COMPLETE, "complete"),
         unit=SHARE,
         defaults=AS_SHARE,
+        width=6,
     ),
 )
 STAGES: Final = (

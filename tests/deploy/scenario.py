@@ -44,6 +44,9 @@ metrics:
 pressure:
   tenants:
     {FLOODING}: 1
+retrieval:
+  quorum:
+    {FLOODING}: {{vector: may}}
 """
 VECTOR: Final = BackendKey(Kind.VECTOR, "main")
 GRAPH: Final = BackendKey(Kind.GRAPH, "main")
@@ -120,7 +123,8 @@ class Scenario:
         """All of it, in order."""
         for step in (
             self.steady, self.failing_requests, self.slow, self.without_result, self.bad_messages, self.held_up,
-            self.flooded, self.dropped, self.outage, self.flapping, self.stuck, self.bus_away, self.steady,
+            self.flooded, self.pressed, self.dropped, self.outage, self.flapping, self.stuck, self.bus_away,
+            self.steady,
         ):  # fmt: skip
             await step()
             await asyncio.sleep(_PAUSE_S)
@@ -173,6 +177,16 @@ class Scenario:
             await asyncio.gather(
                 *(client.ask(QUESTION, query_id=f"flood-{n}") for n in range(12)), return_exceptions=True
             )
+        self.trouble.kinds, self.trouble.delay_s = (), 0.0
+
+    async def pressed(self) -> None:
+        """A pool whose oldest command has used up half of its budget: who can do without its lane, does."""
+        self.trouble.kinds, self.trouble.delay_s = (Kind.VECTOR,), 6.0
+        held = asyncio.create_task(self.ask(PAYING, 1, budget_ms=8_000))
+        await eventually(lambda: self.flow.process.context.pools.under_pressure(Kind.VECTOR, "main"))
+        for _ in range(4):
+            await self.ask(FLOODING, 1)
+        await held
         self.trouble.kinds, self.trouble.delay_s = (), 0.0
 
     async def dropped(self) -> None:

@@ -68,6 +68,8 @@ class LaneReport(Model):
     outcome: LaneOutcome
     requirement: Requirement = Requirement.SHOULD
     """What its loss means for the answer."""
+    shed: bool = False
+    """Skipped because it may be missing and its pool was under pressure; `reason` says so."""
     hits: int = 0
     weight: FiniteFloat = 0.0
     failure: FailureKind | None = None

@@ -138,6 +138,12 @@ JOIN_LANES: Final = MetricSpec(
     "Lanes of answers, by outcome.",
     (*_BACKEND, ("outcome", _values(LaneOutcome))),
 )
+SHED_LANES_TOTAL: Final = MetricSpec(
+    "fanfuse_shed_lanes_total",
+    MetricKind.COUNTER,
+    "Lanes of answers that may be missing and were left out while their pool was under pressure.",
+    _BACKEND,
+)
 REFUSED_REPLIES_TOTAL: Final = MetricSpec(
     "fanfuse_refused_replies_total",
     MetricKind.COUNTER,

@@ -117,6 +117,8 @@ class SkippedLane(Model):
     fallback_reason: FallbackReason | None = None
     """Set where a backend's fault is the reason."""
     requirement: Requirement = Requirement.SHOULD
+    shed: bool = False
+    """It may be missing, and its pool was under pressure."""
 
 
 class Plan(Model):

@@ -46,6 +46,7 @@ def test_only_what_may_be_missing_is_shed(build, requirement, shed):
     for row in rows:
         assert row.reason == "pressure: a command of pool main has used up more than half of its budget"
         assert row.requirement is MAY
+        assert row.shed
         assert plan.decisions[0].bm25_fallback, "keywords alone are left, through the fault of a backend"
 
 

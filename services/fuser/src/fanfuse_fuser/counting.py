@@ -15,6 +15,8 @@ def count_answer(counters: Metrics, answer: Answer) -> None:
     coverage = answer.coverage
     for report in coverage.lanes:
         counters.inc(metrics.JOIN_LANES, kind=report.kind.value, backend=report.backend, outcome=report.outcome.value)
+        if report.shed:
+            counters.inc(metrics.SHED_LANES_TOTAL, kind=report.kind.value, backend=report.backend)
     if coverage.rejected_replies:
         counters.inc(metrics.REFUSED_REPLIES_TOTAL, coverage.rejected_replies)
     # Once per answer, whatever the number of reasons, so that the rate is a share of all answers.

@@ -29,6 +29,6 @@ def build(context: Context) -> Service:
     outcomes, cancellations = BusOutcomes(context.bus), BusCancellations(context.bus)
     fuser = Fuser(world, answers, outcomes, cancellations, routes, quality, context.metrics)
     router = ServiceRouter(Stage.FUSER, context)
-    prepare_wired(context.metrics, context.corpora, (metrics.JOIN_LANES,))
+    prepare_wired(context.metrics, context.corpora, (metrics.JOIN_LANES, metrics.SHED_LANES_TOTAL))
     bus.register(router, context, fuser, FuserSettings())
     return Service(stage=Stage.FUSER, router=router, background=(quality.run,), close=quality.tell)

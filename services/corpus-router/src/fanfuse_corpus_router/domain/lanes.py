@@ -126,7 +126,7 @@ class LaneWiring:
         if isinstance(row, SkippedLane) or row.requirement is not Requirement.MAY:
             return row
         fault = self._backends.pressure(row.wiring)
-        return row if fault is None else _unhealthy(card, row.wiring, row.requirement, fault)
+        return row if fault is None else _unhealthy(card, row.wiring, row.requirement, fault, shed=True)
 
     def _wire(self, selected: SelectedCorpus, wiring: Wiring) -> ReadyLane | SkippedLane:
         """Health is asked last: a lane that could not run anyway is not a fault of its backend."""
@@ -150,8 +150,11 @@ def _order(lane: Wiring | SkippedLane) -> tuple[int, str]:
     return _KIND_ORDER[lane.kind], lane.backend
 
 
-def _unhealthy(card: CorpusCard, wiring: Wiring, requirement: Requirement, fault: Fault) -> SkippedLane:
-    return _skip(card, wiring, requirement, LaneOutcome.SKIPPED_UNHEALTHY, fault.reason, fault.fallback)
+def _unhealthy(
+    card: CorpusCard, wiring: Wiring, requirement: Requirement, fault: Fault, *, shed: bool = False
+) -> SkippedLane:
+    outcome = LaneOutcome.SKIPPED_UNHEALTHY
+    return _skip(card, wiring, requirement, outcome, fault.reason, fault.fallback, shed=shed)
 
 
 def _skip(
@@ -161,6 +164,8 @@ def _skip(
     outcome: LaneOutcome,
     reason: str,
     fault: FallbackReason | None = None,
+    *,
+    shed: bool = False,
 ) -> SkippedLane:
     return SkippedLane(
         corpus=card.corpus,
@@ -170,4 +175,5 @@ def _skip(
         reason=reason,
         fallback_reason=fault,
         requirement=requirement,
+        shed=shed,
     )

@@ -156,5 +156,6 @@ def _report_of_skipped(skipped: SkippedLane) -> LaneReport:
         backend=skipped.backend,
         outcome=skipped.outcome,
         requirement=skipped.requirement,
+        shed=skipped.shed,
         reason=skipped.reason,
     )
