@@ -4,33 +4,17 @@ It runs the conformance suite and the failure tests against the stand-in, as the
 """
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.servers.maven import CACHE
+from tests.servers.maven import MissingServerError
+from tests.servers.wheels import installed
 
 CLIENT = "elasticsearch[async]==8.19.3"
 FILES = ("test_elasticsearch.py", "test_elasticsearch_failures.py", "test_elasticsearch_overload.py")
-
-
-def installed(repository: Path) -> Path:
-    """A folder with the client and what it needs, kept outside the repository."""
-    folder = CACHE / "elasticsearch-8.19.3"
-    if (folder / "complete").is_file():
-        return folder
-    uv = shutil.which("uv") or shutil.which("uv", path=repository / ".uv-venv" / "bin")
-    if uv is None:
-        pytest.skip("the client of version 8 is not run: there is no uv to install it with")
-    command = [uv, "pip", "install", "--quiet", "--python", sys.executable, "--target", str(folder), CLIENT]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=150)
-    if done.returncode:
-        pytest.skip(f"the client of version 8 is not run: it can't be installed: {done.stderr[-300:]}")
-    (folder / "complete").touch()
-    return folder
 
 
 def run(folder: Path, repository: Path, *arguments: str) -> str:
@@ -45,7 +29,10 @@ def run(folder: Path, repository: Path, *arguments: str) -> str:
 
 @pytest.mark.engine
 def test_the_client_of_version_8_behaves_alike(repository: Path) -> None:
-    folder = installed(repository)
+    try:
+        folder = installed(CLIENT)
+    except MissingServerError as error:
+        pytest.skip(f"the client of version 8 is not run: {error}")
     version = run(folder, repository, "-c", "import elasticsearch; print(elasticsearch.__versionstr__)")
     assert version.strip() == "8.19.3"
     files = [f"tests/backends/{name}" for name in FILES]

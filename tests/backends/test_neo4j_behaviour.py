@@ -1,4 +1,4 @@
-"""A real Neo4j server: the hits of the embedded engine, isolation at every hop, nothing pasted, limits, bad days."""
+"""Real Neo4j servers: the hits of the embedded engine, isolation at every hop, nothing pasted, limits, bad days."""
 
 import asyncio
 import dataclasses
@@ -22,7 +22,8 @@ from fanfuse_contracts.chunks import Chunk, Triple
 from fanfuse_contracts.enums import FailureKind
 from fanfuse_contracts.filters import Leaf, Op
 from fanfuse_testing.server_case import card_of, delete_all, write
-from tests.servers.neo4j import NEO4J_5, neo4j_settings, own_neo4j
+from tests.servers.neo4j import NEO4J_5, NEO4J_2026, SHARED_RELEASES, label, neo4j_settings, own_neo4j
+from tests.servers.neo4j_release import Neo4jRelease
 
 KEY = IndexKey("acme", "docs", "g1")
 ODD_NAMES = ("causes/effects", "pm-17", "Acme (UK)", 'ZX9 9" panel', "C++", "AND", "host:", "/a trial", "*", "it's \\")
@@ -41,10 +42,14 @@ def asked(*seeds: str, text: str = "", tenant: str = "acme", timeout_s: float = 
     return SearchRequest(tenant, "docs", text, 50, timeout_s, seeds=seeds)
 
 
+@pytest.fixture(params=SHARED_RELEASES, ids=label)
+def settings(request: pytest.FixtureRequest) -> ServerSettings:
+    return neo4j_settings(request.param)
+
+
 @pytest.fixture
-async def backend() -> AsyncIterator[ServerBackend]:
-    settings = dataclasses.replace(neo4j_settings(NEO4J_5), connections=8)
-    backend = connect(settings)
+async def backend(settings: ServerSettings) -> AsyncIterator[ServerBackend]:
+    backend = connect(dataclasses.replace(settings, connections=8))
     yield backend
     await backend.close()
     for tenant in ("acme", "globex"):
@@ -121,16 +126,15 @@ async def test_writing_again_and_deleting_leave_what_is_stated(tmp_path: Path, b
 
 
 @pytest.mark.engine
-async def test_a_walk_never_passes_through_another_tenant(backend: ServerBackend) -> None:
+async def test_a_walk_never_passes_through_another_tenant(settings: ServerSettings, backend: ServerBackend) -> None:
     """TEN-05: relations planted across tenants are not followed, by either."""
     theirs = KEY._replace(tenant="globex")
     await write(
         backend, KEY, [chunk("a", "A"), chunk("b", "B"), chunk("c", "C"), chunk("f", triples=(("A", "R", "B"),))]
     )
     await write(backend, theirs, [chunk("x", "X")])
-    settings = neo4j_settings(NEO4J_5)
     assert settings.password is not None
-    auth = ("neo4j", settings.password.get_secret_value())
+    auth = (settings.username or "", settings.password.get_secret_value())
     async with neo4j.AsyncGraphDatabase.driver(settings.url, auth=auth) as driver:
         for subject, target in (("acme/docs/g1/a", "globex/docs/g1/x"), ("globex/docs/g1/x", "acme/docs/g1/c")):
             planted = await driver.execute_query(
@@ -148,12 +152,11 @@ async def test_a_walk_never_passes_through_another_tenant(backend: ServerBackend
 
 
 @pytest.mark.engine
-async def test_a_generation_of_another_format_is_refused(backend: ServerBackend) -> None:
+async def test_a_generation_of_another_format_is_refused(settings: ServerSettings, backend: ServerBackend) -> None:
     """One written by an earlier version has no such ranks: it is not walked, and the reason says what to do."""
     await write(backend, KEY, [chunk("a", "A")])
-    settings = neo4j_settings(NEO4J_5)
     assert settings.password is not None
-    auth = ("neo4j", settings.password.get_secret_value())
+    auth = (settings.username or "", settings.password.get_secret_value())
     async with neo4j.AsyncGraphDatabase.driver(settings.url, auth=auth) as driver:
         await driver.execute_query("MATCH (n:fanfuse_Index {key: 'acme/docs/g1/'}) REMOVE n.format")
     with pytest.raises(SearchError) as refused:
@@ -242,11 +245,10 @@ async def test_sessions_are_not_shared_and_come_back(backend: ServerBackend) -> 
 
 
 @pytest.mark.engine
-async def test_time_up_is_a_timeout_and_a_full_pool_is_overload() -> None:
+async def test_time_up_is_a_timeout_and_a_full_pool_is_overload(settings: ServerSettings) -> None:
     """NEO-05: never an empty list; the server is told of the limit too, and stops."""
-    settings = neo4j_settings(NEO4J_5)
     assert settings.password is not None
-    auth = ("neo4j", settings.password.get_secret_value())
+    auth = (settings.username or "", settings.password.get_secret_value())
     async with neo4j.AsyncGraphDatabase.driver(settings.url, auth=auth) as driver:
         calls = Neo4jCalls(driver, settings.database, 1)
         endless = "UNWIND range(1, 100000) AS a UNWIND range(1, 100000) AS b RETURN count(a + b) AS n"
@@ -270,8 +272,7 @@ async def test_time_up_is_a_timeout_and_a_full_pool_is_overload() -> None:
 
 
 @pytest.mark.engine
-async def test_wrong_password_and_database_are_configuration() -> None:
-    settings = neo4j_settings(NEO4J_5)
+async def test_wrong_password_and_database_are_configuration(settings: ServerSettings) -> None:
     for changed in (
         dataclasses.replace(settings, password=SecretStr("very-wrong-word")),
         dataclasses.replace(settings, database="nowhere"),
@@ -296,9 +297,10 @@ async def test_nobody_there_and_bad_urls() -> None:
 
 
 @pytest.mark.engine
-async def test_killed_under_load_and_started_again() -> None:
+@pytest.mark.parametrize("release", [NEO4J_5, NEO4J_2026], ids=lambda release: release.version)
+async def test_killed_under_load_and_started_again(release: Neo4jRelease) -> None:
     """500 searches while the server is killed and started: each ends with hits or a typed failure; then all is well."""
-    server = own_neo4j(NEO4J_5)
+    server = own_neo4j(release)
     try:
         backend = connect(server.settings)
         await write(backend, KEY, [chunk(f"c{number:02}", f"Name {number}") for number in range(20)])

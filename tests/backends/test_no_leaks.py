@@ -31,7 +31,8 @@ from fanfuse_testing.filter_reference import FILTERS, holds
 from fanfuse_testing.server_case import card_of, write
 from fanfuse_testing.typed_filters import TYPED_FILTERS, typed_metadata
 from tests.servers.keyword_servers import REAL_SERVERS, STAND_IN, KeywordServer
-from tests.servers.neo4j import NEO4J_5, neo4j_settings
+from tests.servers.neo4j import SHARED_RELEASES, label, neo4j_settings
+from tests.servers.neo4j_release import Neo4jRelease
 from tests.servers.noida import answers_right
 from tests.servers.qdrant import QdrantShim
 from tests.servers.qdrant_edge import EdgeStore
@@ -191,9 +192,10 @@ async def test_no_real_keyword_server_leaks(server: KeywordServer, say: Callable
 
 
 @pytest.mark.engine
-async def test_no_real_neo4j_leaks(say: Callable[[str], None]) -> None:
-    backend = neo4j.connect(replace(neo4j_settings(NEO4J_5), namespace=NAMESPACE))
-    assert faults(f"real Neo4j {NEO4J_5.version}", await leaks_of(backend, drawn(TYPED_FILTERS, 10)), say) == []
+@pytest.mark.parametrize("release", SHARED_RELEASES, ids=label)
+async def test_no_real_neo4j_leaks(release: Neo4jRelease, say: Callable[[str], None]) -> None:
+    backend = neo4j.connect(replace(neo4j_settings(release), namespace=NAMESPACE))
+    assert faults(f"real Neo4j {label(release)}", await leaks_of(backend, drawn(TYPED_FILTERS, 10)), say) == []
 
 
 def faults(name: str, tally: Tally, say: Callable[[str], None]) -> list[str]:

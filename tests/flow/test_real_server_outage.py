@@ -13,7 +13,8 @@ from fanfuse_contracts.enums import FailureKind, Kind, LaneOutcome, Status
 from fanfuse_testing.flow import Flow, eventually
 from tests.flow.airships import FIELDS, QUESTION, SEEDS, library
 from tests.flow.server_flow import answers_over, serving, write_config
-from tests.servers.neo4j import NEO4J_5, PASSWORD, own_neo4j
+from tests.servers.arcadedb import ArcadeDBServer, own_arcadedb
+from tests.servers.neo4j import NEO4J_5, PASSWORD, Neo4jServer, own_neo4j
 from tests.servers.opensearch import own_opensearch
 from tests.servers.opensearch_release import OPENSEARCH_2
 
@@ -46,12 +47,19 @@ def _opensearch() -> Node:
 
 
 def _neo4j() -> Node:
-    server = own_neo4j(NEO4J_5)
+    return _graph("Neo4j", own_neo4j(NEO4J_5))
+
+
+def _arcadedb() -> Node:
+    return _graph("ArcadeDB", own_arcadedb())
+
+
+def _graph(name: str, server: Neo4jServer | ArcadeDBServer) -> Node:
     login = {"username": server.settings.username, "password": PASSWORD}
-    return Node("Neo4j", server, Kind.GRAPH, {"engine": "neo4j", "url": server.settings.url, **login})
+    return Node(name, server, Kind.GRAPH, {"engine": "neo4j", "url": server.settings.url, **login})
 
 
-@pytest.fixture(params=[_opensearch, _neo4j], ids=["opensearch", "neo4j"])
+@pytest.fixture(params=[_opensearch, _neo4j, _arcadedb], ids=["opensearch", "neo4j", "arcadedb"])
 def node(request: pytest.FixtureRequest) -> Iterator[Node]:
     started: Node = request.param()
     yield started

@@ -22,7 +22,11 @@ from tests.servers.maven import class_path, java_for
 from tests.servers.neo4j_release import Neo4jRelease
 from tests.servers.opensearch import free_port
 
+NEO4J_URI: Final = "NEO4J_URI"
 NEO4J_5: Final = Neo4jRelease("5.26.16", 17)
+NEO4J_2026: Final = Neo4jRelease("2026.09.0", 21)
+SHARED_RELEASES: Final = (NEO4J_5,) if NEO4J_URI in os.environ else (NEO4J_5, NEO4J_2026)
+"""Of the servers that tests share: one where a variable names it, whatever it is."""
 PASSWORD: Final = "only-for-tests"
 _LAUNCHER: Final = Path(__file__).with_name("Neo4jLauncher.java")
 _START_WITHIN_S: Final = 180.0
@@ -64,7 +68,7 @@ class Neo4jServer(ChildServer):
 @cache
 def neo4j_settings(release: Neo4jRelease) -> ServerSettings:
     """How a running server is reached; skips the test where there is none and none can be started."""
-    if uri := os.environ.get("NEO4J_URI"):
+    if uri := os.environ.get(NEO4J_URI):
         password = os.environ.get("NEO4J_PASSWORD")
         return ServerSettings(
             url=uri,
@@ -74,6 +78,11 @@ def neo4j_settings(release: Neo4jRelease) -> ServerSettings:
     server = own_neo4j(release)
     atexit.register(server.close)
     return server.settings
+
+
+def label(release: Neo4jRelease) -> str:
+    """What the shared server is called in tests."""
+    return f"at {NEO4J_URI}" if NEO4J_URI in os.environ else release.version
 
 
 def own_neo4j(release: Neo4jRelease) -> Neo4jServer:
