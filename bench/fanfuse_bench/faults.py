@@ -6,7 +6,7 @@ In: options of the command line. Out: a Markdown report, and whether every promi
 import argparse
 import secrets
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,6 +50,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--freeze-every", type=float, default=0.0, help="seconds between two SIGSTOP of 2.5 s (never)")
     parser.add_argument("--broker-every", type=float, default=0.0, help="seconds between two broker outages (never)")
     parser.add_argument("--broker-down", type=float, default=5.0, help="seconds of a broker outage (5)")
+    parser.add_argument("--roll-every", type=float, default=0.0, help="seconds between two rolling restarts (never)")
     parser.add_argument("--replies", default="", help="faults of lane replies: drop=0.01,delay=0.02,duplicate=0.05 …")
     parser.add_argument("--seed", type=int, default=None, help="of the faults; drawn and told where none is given")
     parser.add_argument("--min-complete", type=float, default=0.0, help="least share of complete answers (0)")
@@ -66,6 +67,7 @@ async def measure(options: argparse.Namespace) -> Report:
         freeze_every_s=options.freeze_every,
         broker_every_s=options.broker_every,
         broker_down_s=options.broker_down,
+        roll_every_s=options.roll_every,
     )
     async with prepared(options.engines, Size(options.replicas), options.replies) as (running, questions):
         victims = [name for name in sorted(running.processes.started) if name.startswith(options.victims)]
@@ -109,7 +111,7 @@ def report(result: run.Result, seed: int | str, min_complete: float) -> Report:
     """The ledger as tables; `min_complete` is a share."""
     settled = result.balance
     kept = not settled.broken and result.settled and settled.complete_share >= min_complete
-    parts = [_summary(result, seed), _ends(result), _faults(result.faults)]
+    parts = [_summary(result, seed), _ends(result), _faults(result.faults), *_drains(result.drained_s)]
     parts += [f"{title}: {_counts(counts)}" for title, counts in _details(result).items() if counts]
     parts += [f"- **broken**: {line}" for line in settled.broken[:_BROKEN_SHOWN]]
     if len(settled.broken) > _BROKEN_SHOWN:
@@ -152,6 +154,12 @@ def _ends(result: run.Result) -> str:
 
 def _faults(faults: Mapping[str, int]) -> str:
     return table(("fault", "times"), sorted(faults.items())) if faults else "no faults"
+
+
+def _drains(seconds: Sequence[float]) -> list[str]:
+    """How long replaced processes took to end."""
+    times = " / ".join(f"{quantile(seconds, share):.1f}" for share in (0.5, 0.95, 1.0))
+    return [f"SIGTERM to the end of a process, p50 / p95 / max: {times} s"] if seconds else []
 
 
 def _details(result: run.Result) -> dict[str, Mapping[str, int]]:

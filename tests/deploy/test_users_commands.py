@@ -3,6 +3,7 @@
 import asyncio
 import stat
 import subprocess
+import sysconfig
 from pathlib import Path
 
 import nats
@@ -15,6 +16,7 @@ from fanfuse_contracts import permissions
 from fanfuse_contracts.access import Access
 from fanfuse_contracts.enums import Kind
 from fanfuse_runtime.server import NatsServer, find_nats_server
+from fanfuse_testing.processes import free_port
 
 MIXED = """
 backends:
@@ -105,3 +107,14 @@ def test_what_cannot_be_done_is_said_plainly(arguments: tuple[str, ...], told: s
 def test_a_folder_that_is_not_there_costs_no_key() -> None:
     assert "nodir is no folder" in run("tenants", "add", "acme", "--users", "nodir/u.yaml", code=2).output
     run("tenants", "add", "acme")
+
+
+def test_a_bus_that_is_away_is_told_in_one_line_within_the_stated_time() -> None:
+    """No traceback of the client, and the exit code of a bus that does not run."""
+    fanfuse = Path(sysconfig.get_path("scripts")) / "fanfuse"
+    command = [fanfuse, "deploy", "setup", "--nats-url", f"nats://127.0.0.1:{free_port()}", "--within", "0.5"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout) == (2, "")
+    (line,) = done.stderr.splitlines()
+    assert "was not set up within 0.5 s" in line
+    assert "Connect call failed" in line

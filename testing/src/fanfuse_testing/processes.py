@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator, Mapping
@@ -121,13 +122,14 @@ class Processes(Deployment):
         self, stage: Stage, name: str, environment: Mapping[str, str] | None = None, module: str | None = None
     ) -> ServiceProcess:
         """Start a service without waiting for it. `module`: instead of the shipped one of its stage."""
-        port = free_port()
-        own = {"NATS_URL": self.url, "FANFUSE_DATA_DIR": str(self.data_dir), "FANFUSE_OPS_PORT": str(port)}
+        own = {"NATS_URL": self.url, "FANFUSE_DATA_DIR": str(self.data_dir), "FANFUSE_OPS_PORT": str(free_port())}
         module = module or f"fanfuse_{stage.value.replace('-', '_')}"
         inherited = {key: value for key, value in os.environ.items() if not key.startswith("FANFUSE_")}
-        process = ServiceProcess(
-            name, module, inherited | own | dict(environment or {}), port, self.folder / f"{name}.log"
-        )
+        return self._started(name, module, inherited | own | dict(environment or {}))
+
+    def _started(self, name: str, module: str, environment: dict[str, str]) -> ServiceProcess:
+        port = int(environment["FANFUSE_OPS_PORT"])
+        process = ServiceProcess(name, module, environment, port, self.folder / f"{name}.log")
         self.started[name] = process
         process.start()
         return process
@@ -153,6 +155,27 @@ class Processes(Deployment):
         """Start an ended process again, as it was; it is ready when this returns."""
         self.started[name].start()
         await self.ready(name)
+
+    async def replace(self, name: str, grace_s: float) -> float:
+        """As a Deployment's rolling update: a successor, then SIGTERM; returns the seconds until the old one ended.
+
+        Raises `ProcessFailedError` where it did not end by itself within its grace period, or not well.
+        """
+        old = self.started[name]
+        assert old.popen is not None, f"{name} was never started"
+        try:
+            successor = self._started(name, old.module, {**old.environment, "FANFUSE_OPS_PORT": str(free_port())})
+            await eventually(successor.is_ready, READY_WITHIN_S, 0.1)
+            began = time.monotonic()
+            old.popen.terminate()
+            code = await asyncio.to_thread(old.popen.wait, grace_s)
+        except subprocess.TimeoutExpired as error:
+            raise ProcessFailedError(f"{name} still ran {grace_s:g} s after SIGTERM") from error
+        finally:
+            old.kill()  # also where its successor never got ready: nobody else knows it any more
+        if code:
+            raise ProcessFailedError(f"{name} ended with {code}")
+        return time.monotonic() - began
 
     async def metric(self, name: str, sample: str, **labels: str) -> float:
         """The sum of a process's samples with these labels; raises `LookupError` where there is none."""

@@ -249,7 +249,7 @@ async def _bus_at(url: str, access: Access, rights: Rights) -> Bus:
     problems: list[str] = []
     client = Client()
     try:
-        await asyncio.wait_for(_connect(client, url, access, problems.append), _CONNECT_TIMEOUT_S)
+        await asyncio.wait_for(connect(client, url, access, problems.append), _CONNECT_TIMEOUT_S)
         clock = BrokerClock()
         bus = Bus(client, clock, f"{os.getpid()}-{token_hex(3)}")
         await _set_up(bus, rights)
@@ -262,7 +262,9 @@ async def _bus_at(url: str, access: Access, rights: Rights) -> Bus:
     return bus
 
 
-async def _connect(client: Client, url: str, access: Access, on_problem: Callable[[str], None]) -> None:
+async def connect(client: Client, url: str, access: Access, on_problem: Callable[[str], None]) -> None:
+    """Connect a command's client, and again after each loss; what stands in the way is told instead of logged."""
+
     async def note(error: Exception) -> None:
         on_problem(str(error) or type(error).__name__)
 

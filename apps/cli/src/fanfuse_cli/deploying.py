@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 deploy_app = typer.Typer(help="What a cluster needs: streams, users of the bus, workers.", no_args_is_help=True)
 
+Within = Annotated[float, typer.Option("--within", min=0.1, help="Seconds in which the bus has to do all of it.")]
 Users = Annotated[
     Path, typer.Option("--users", help="The users file: public keys of services and tenants.", envvar="FANFUSE_USERS")
 ]
@@ -35,11 +36,13 @@ DEFAULT_USERS = Path("nats-users.yaml")
 
 @deploy_app.command("setup")
 @plainly
-def setup(file: ConfigFile = None, data: DataDir = DEFAULT_DATA, nats_url: NatsUrl = None) -> None:
+def setup(
+    file: ConfigFile = None, data: DataDir = DEFAULT_DATA, nats_url: NatsUrl = None, within: Within = 10.0
+) -> None:
     """Create the streams, buckets and consumers of the bus, those of the file's pools too; compare what exists."""
     from fanfuse_all_in_one.deploying.setting_up import set_up
 
-    for name in asyncio.run(set_up(running_bus(data, nats_url), _pools(file))):
+    for name in asyncio.run(set_up(running_bus(data, nats_url), _pools(file), within)):
         print(name)
 
 

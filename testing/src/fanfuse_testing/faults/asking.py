@@ -38,6 +38,8 @@ class Asking:
         self.published: Counter[str] = Counter()
         self.resent: Counter[str] = Counter()
         self.interrupted = False
+        self.enough = False
+        """Set it, and no further query is sent."""
 
     async def per_second(self, queries: Mapping[str, SubmittedQuery], rate: float) -> None:
         """Every query at its own moment, however long the others take; returns when all are accepted or refused."""
@@ -45,6 +47,8 @@ class Asking:
         async with asyncio.TaskGroup() as group:
             for number, (query_id, query) in enumerate(queries.items()):
                 await asyncio.sleep(max(0.0, began + number / rate - time.monotonic()))
+                if self.enough:
+                    break
                 group.create_task(self._submit(query_id, query))
 
     async def _submit(self, query_id: str, query: SubmittedQuery) -> None:
@@ -78,7 +82,7 @@ async def patient_client(url: str, name: str, on_disconnect: Callable[[], Awaita
         return
 
     return await nats.connect(
-        url,
+        url.split(","),
         name=name,
         max_reconnect_attempts=-1,
         reconnect_time_wait=0.1,

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from fanfuse_runtime.server import NatsServer
+from fanfuse_testing.faults.cluster import NatsCluster
 from fanfuse_testing.faults.disk import SmallDisk
 from fanfuse_testing.faults.schedule import Fault, FaultKind
 from fanfuse_testing.processes import Processes, ServiceProcess
@@ -19,12 +20,15 @@ from fanfuse_testing.processes import Processes, ServiceProcess
 class Havoc:
     """The faults of one run."""
 
-    def __init__(self, processes: Processes, server: NatsServer, disk: SmallDisk | None = None) -> None:
+    def __init__(self, processes: Processes, server: NatsServer | NatsCluster, disk: SmallDisk | None = None) -> None:
         self._processes = processes
         self._server = server
         self._disk = disk
         self._mending: set[asyncio.Task[None]] = set()
         self.done: Counter[tuple[FaultKind, str]] = Counter()
+        self._rolling = asyncio.Lock()  # one successor at a time, however long each takes to be ready
+        self.drained_s: list[float] = []
+        """From SIGTERM to the end of each process that was replaced."""
 
     async def run(self, faults: Iterable[Fault]) -> None:
         """Each fault at its time; returns when all are mended and every process is ready again."""
@@ -46,6 +50,8 @@ class Havoc:
                 await self._kill(fault)
             case FaultKind.FREEZE:
                 await self._freeze(fault)
+            case FaultKind.ROLL:
+                await self._roll(fault)
 
     def _note(self, fault: Fault, victim: str) -> None:
         self.done[fault.kind, victim] += 1
@@ -66,6 +72,11 @@ class Havoc:
         self._note(fault, victim.name)
         await asyncio.sleep(fault.for_s)
         _signal(victim, signal.SIGCONT)
+
+    async def _roll(self, fault: Fault) -> None:
+        async with self._rolling:
+            self.drained_s.append(await self._processes.replace(fault.victim, fault.for_s))
+        self._note(fault, fault.victim)
 
     async def _break_broker(self, for_s: float) -> None:
         if not self._server.is_alive:

@@ -13,6 +13,7 @@ from fanfuse_all_in_one.operating import operator_on
 from fanfuse_contracts.enums import Stage
 from fanfuse_runtime.server import NatsServer
 from fanfuse_testing import simulated, simulated_workers
+from fanfuse_testing.faults.cluster import NatsCluster
 from fanfuse_testing.faults.disk import SmallDisk
 from fanfuse_testing.faults.replies import ReplyFaults
 from fanfuse_testing.processes import Processes, free_port
@@ -36,22 +37,30 @@ class Size:
 class Fleet:
     """What runs."""
 
-    server: NatsServer
+    server: NatsServer | NatsCluster
     processes: Processes
     monitoring: int
     """Port of the broker's monitoring."""
     disk: SmallDisk | None = None
     """Where the broker's files are, if that is a disk of their own."""
 
-    async def launch(self, size: Size, replies: ReplyFaults | None = None, *, embedded: bool = False) -> None:
+    async def launch(
+        self,
+        size: Size,
+        replies: ReplyFaults | None = None,
+        *,
+        embedded: bool = False,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
         """Start every role, the workers on simulated engines unless told otherwise; ready when it returns."""
+        own = dict(environment or {})
         for stage in Stage:
             for number in range(1, size.of(stage) + 1):
                 name = f"{stage.value}-{number}"
                 if stage is Stage.BACKEND_WORKERS and not embedded:
-                    self.processes.launch(stage, name, _simulated(replies), module=simulated_workers.__name__)
+                    self.processes.launch(stage, name, own | _simulated(replies), module=simulated_workers.__name__)
                 else:
-                    self.processes.launch(stage, name)
+                    self.processes.launch(stage, name, own)
         await self.processes.ready()
 
     async def register_simulated(self) -> None:

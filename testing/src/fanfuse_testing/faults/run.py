@@ -46,6 +46,8 @@ class Load:
     budget_ms: int
     settled_within_s: float = SETTLED_WITHIN_S
     """How long answers are waited for after the last query and fault."""
+    until_mended: bool = False
+    """Ask until the last fault is over, however long that takes, and no longer; the queries must last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,8 @@ class Result:
     seconds: float
     settled: bool
     """Nothing waited in any work queue at the end."""
+    drained_s: Sequence[float] = ()
+    """From SIGTERM to the end of each process that was replaced."""
 
 
 async def run(fleet: Fleet, load: Load, faults: Sequence[Fault], say: Say, plant: Plant | None = None) -> Result:
@@ -69,7 +73,9 @@ async def run(fleet: Fleet, load: Load, faults: Sequence[Fault], say: Say, plant
     async with asking_on(fleet.server.url, load.tenant) as asking:
         telling = asyncio.create_task(_tell(asking, len(load.queries), havoc, say))
         try:
-            await asyncio.gather(asking.per_second(load.queries, load.rate), havoc.run(faults))
+            await asyncio.gather(
+                asking.per_second(load.queries, load.rate), _break(havoc, faults, asking if load.until_mended else None)
+            )
             settled = await _settle(reader, asking, load)
             if plant is not None:
                 await plant(reader, asking)
@@ -85,7 +91,14 @@ async def run(fleet: Fleet, load: Load, faults: Sequence[Fault], say: Say, plant
         Counter(f"{kind.value} {victim}" for (kind, victim), times in havoc.done.items() for _ in range(times)),
         time.monotonic() - began,
         settled,
+        tuple(havoc.drained_s),
     )
+
+
+async def _break(havoc: Havoc, faults: Sequence[Fault], asking: Asking | None) -> None:
+    await havoc.run(faults)
+    if asking is not None:
+        asking.enough = True
 
 
 async def _settle(reader: Client, asking: Asking, load: Load) -> bool:

@@ -17,6 +17,8 @@ class FaultKind(StrEnum):
     """kill -9, and started again after `for_s`."""
     FREEZE = "freeze"
     """SIGSTOP, and SIGCONT after `for_s`."""
+    ROLL = "roll"
+    """A successor is started; when it is ready the process gets SIGTERM, and `for_s` to end by itself."""
     BROKER = "broker"
     """kill -9 of the broker, and started again on the same storage after `for_s`."""
     DISK = "disk"
@@ -44,6 +46,9 @@ class Chaos:
     frozen_s: float = 2.5
     broker_every_s: float = 0.0
     broker_down_s: float = 5.0
+    roll_every_s: float = 0.0
+    grace_s: float = 30.0
+    """As the manifests state it for every pod."""
 
 
 def plan_faults(chaos: Chaos, seed: int, victims: Sequence[str], duration_s: float) -> tuple[Fault, ...]:
@@ -53,6 +58,7 @@ def plan_faults(chaos: Chaos, seed: int, victims: Sequence[str], duration_s: flo
         (FaultKind.KILL, chaos.kill_every_s, chaos.down_s),
         (FaultKind.FREEZE, chaos.freeze_every_s, chaos.frozen_s),
         (FaultKind.BROKER, chaos.broker_every_s, chaos.broker_down_s),
+        (FaultKind.ROLL, chaos.roll_every_s, chaos.grace_s),
     ):
         rows += _of_kind(kind, every_s, for_s, random.Random(f"{seed}-{kind.value}"), victims, duration_s)
     return tuple(sorted(rows, key=lambda fault: fault.at_s))

@@ -11,26 +11,27 @@ from nats.errors import Error as NatsError
 
 from fanfuse_all_in_one.databus import BusUnavailableError
 from fanfuse_all_in_one.failures import OperatorError
+from fanfuse_all_in_one.operating import connect
 from fanfuse_contracts import streams
 from fanfuse_contracts.addresses import without_login
 from fanfuse_contracts.enums import Kind
+from fanfuse_runtime.masking import mask
 from fanfuse_runtime.settings import RuntimeSettings
 from fanfuse_runtime.setup import SetupMismatchError, ensure_consumer, ensure_topology, in_time, rights_of
 
-_WITHIN_S = 60.0
 
-
-async def set_up(url: str, pools: Iterable[tuple[Kind, str]]) -> list[str]:
+async def set_up(url: str, pools: Iterable[tuple[Kind, str]], within_s: float = 10.0) -> list[str]:
     """Create what is missing; returns the names of all that is there now.
 
-    Raises `BusUnavailableError` where no bus answers within a minute, `OperatorError` where something differs.
+    Raises `BusUnavailableError` where the bus does not do all of it in time, `OperatorError` where something differs.
     """
+    problems: list[str] = []
     settings = RuntimeSettings()
     client = Client()
     wanted = [streams.pool_consumer(kind, pool) for kind, pool in pools]
     try:
-        async with asyncio.timeout(_WITHIN_S):
-            await client.connect(url.split(","), name="fanfuse-setup", **settings.access().options())
+        async with asyncio.timeout(within_s):
+            await connect(client, url, settings.access(), problems.append)
             js, rights = client.jetstream(), rights_of(settings)
             await in_time(lambda: ensure_topology(js, rights))
             for spec in wanted:
@@ -38,8 +39,9 @@ async def set_up(url: str, pools: Iterable[tuple[Kind, str]]) -> list[str]:
     except SetupMismatchError as error:
         raise OperatorError(str(error)) from error
     except (NatsError, OSError, TimeoutError) as error:
-        why = str(error) or "no answer"
-        raise BusUnavailableError(f"the bus at {without_login(url)} was not set up: {why}") from error
+        why = problems[-1] if problems else str(error) or "no answer"
+        told = f"the bus at {without_login(url)} was not set up within {within_s:g} s: {mask(why)}"
+        raise BusUnavailableError(told) from error
     finally:
         await client.close()
     consumers = (f"{spec.stream}/{spec.durable}" for spec in (*streams.CONSUMERS, *wanted))
