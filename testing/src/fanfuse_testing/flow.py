@@ -39,7 +39,7 @@ from fanfuse_runtime.settings import RuntimeSettings
 from fanfuse_testing.samples import counted
 
 
-async def eventually(look: Callable[[], Any], within_s: float = 20.0, every_s: float = 0.02) -> Any:
+async def eventually(look: Callable[[], Any], within_s: float = 30.0, every_s: float = 0.02) -> Any:
     """The first true thing that `look` (plain or async) returns; raises `TimeoutError`."""
     async with asyncio.timeout(within_s):
         while True:

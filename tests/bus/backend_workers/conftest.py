@@ -33,7 +33,7 @@ from fanfuse_runtime.compose import Process, compose
 from fanfuse_runtime.server import NatsServer
 from fanfuse_runtime.settings import RuntimeSettings
 
-PATIENCE_S = 20.0
+PATIENCE_S = 30.0
 KEYWORD = Pool(Kind.KEYWORD, "main")
 
 

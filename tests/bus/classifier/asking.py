@@ -1,6 +1,6 @@
 """What the tests of a running classifier do with the bus: register, submit, read back what is stored."""
 
-import asyncio
+from contextlib import suppress
 
 import nats
 
@@ -8,26 +8,23 @@ from fanfuse_contracts import flow, streams, subjects
 from fanfuse_contracts.answer import Answer
 from fanfuse_contracts.classification import QueryClassified
 from fanfuse_contracts.plan import DecideReply
+from fanfuse_testing.flow import eventually
 
 
 async def register(client, process, card):
     bucket = await client.jetstream().key_value(streams.CORPORA.name)
     await bucket.put(streams.corpus_key(card.tenant, card.corpus), card.to_json())
-
-    async def known():
-        return process.context.corpora.get(card.tenant, card.corpus) == card
-
-    assert await until(known)
+    await eventually(lambda: process.context.corpora.get(card.tenant, card.corpus) == card)
 
 
 async def stored(client, channel, subject, model):
     """The one message on a subject, as soon as it is there."""
-    async with asyncio.timeout(5):
-        while True:
-            try:
-                return model.from_json((await client.jetstream().get_last_msg(channel.stream, subject)).data)
-            except nats.js.errors.NotFoundError:
-                await asyncio.sleep(0.005)
+
+    async def look():
+        with suppress(nats.js.errors.NotFoundError):
+            return model.from_json((await client.jetstream().get_last_msg(channel.stream, subject)).data)
+
+    return await eventually(look)
 
 
 async def submit(client, query_id, body, tenant="acme", headers=None):
@@ -48,23 +45,15 @@ async def messages(client, stream):
 
 async def holds(client, stream, count):
     """True as soon as a stream holds so many messages; acknowledgements come after effects."""
-    return await until(lambda: _equals(client, stream, count))
+    return await eventually(lambda: _equals(client, stream, count))
 
 
 async def _equals(client, stream, count):
     return await messages(client, stream) == count
 
 
-async def until(condition, timeout_s=5.0):
-    for _ in range(int(timeout_s / 0.01)):
-        if await condition():
-            return True
-        await asyncio.sleep(0.01)
-    return False
-
-
 async def decide(client, body, tenant="acme", headers=None):
     """`tenant` may be one that no builder of subjects would take."""
     subject = subjects.query_decide("acme").removesuffix("acme") + tenant
-    reply = await client.request(subject, body, timeout=3, headers=headers)
+    reply = await client.request(subject, body, timeout=30, headers=headers)
     return DecideReply.from_json(reply.data)

@@ -8,7 +8,8 @@ from fanfuse_contracts.query import SubmittedQuery
 from fanfuse_runtime.bus import Bus
 from fanfuse_runtime.clock import BrokerClock
 from fanfuse_runtime.errors import BusError, PublishRefusedError, UnacknowledgedError
-from tests.bus.classifier.asking import classified, holds, messages, until
+from fanfuse_testing.flow import eventually
+from tests.bus.classifier.asking import classified, holds, messages
 
 
 @pytest.fixture
@@ -33,7 +34,7 @@ async def test_a_query_whose_step_was_not_acknowledged_is_passed_on_once(process
     async def acknowledged():
         return (await client.jetstream().consumer_info(streams.QUERIES.name, "classifier")).num_ack_pending == 0
 
-    assert await until(acknowledged)
+    assert await eventually(acknowledged)
     assert await holds(client, streams.QUERIES.name, 1)
     assert await classified(client, "q1") == first
     assert await messages(client, streams.ANSWERS.name) == 0

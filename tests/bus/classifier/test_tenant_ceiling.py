@@ -13,6 +13,7 @@ from fanfuse_contracts.pressure import PressureConfig
 from fanfuse_contracts.query import SubmittedQuery
 from fanfuse_runtime.compose import compose
 from fanfuse_runtime.settings import RuntimeSettings
+from fanfuse_testing.flow import eventually
 
 CEILING, REPLICAS = 20, 2
 CONFIG = FanfuseConfig(pressure=PressureConfig(tenant_in_flight=CEILING, tenants={"initech": 0}))
@@ -32,7 +33,7 @@ async def ask(client, tenant: str, first: int, count: int) -> Counter[str]:
     await asyncio.gather(
         *(js.publish(subjects.query_submitted(tenant, f"q{first + number}"), body) for number in range(count))
     )
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(30):
         while True:
             entered = await in_flow(js, tenant) - before
             if entered + len(refused) >= count:
@@ -52,14 +53,6 @@ def knows_all(process) -> bool:
     return len(ready) == REPLICAS
 
 
-async def until(reached) -> None:
-    async with asyncio.timeout(10):
-        while True:
-            if reached():
-                return
-            await asyncio.sleep(0.02)
-
-
 async def in_flow(js, tenant: str) -> int:
     info = await js.stream_info(streams.QUERIES.name, subjects_filter=subjects.query_classified_of(tenant))
     return sum((info.state.subjects or {}).values())
@@ -72,7 +65,7 @@ async def test_a_flood_is_refused_above_the_ceiling_and_other_tenants_are_not(na
         compose(build, settings=settings, config=CONFIG) as two,
     ):
         for process in (one, two):
-            await until(partial(knows_all, process))
+            await eventually(partial(knows_all, process))
         flood = await ask(client, "acme", 0, 100)
         assert set(flood) == {"in flow", RejectionCode.OVERLOADED.value}
         assert CEILING <= flood["in flow"] <= CEILING * 9 / 8 + REPLICAS

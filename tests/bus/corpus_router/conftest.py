@@ -1,7 +1,7 @@
 """The router as a running service on a real server, and what a test does to it and sees of it."""
 
-import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any
 
 import nats
@@ -16,6 +16,7 @@ from fanfuse_contracts.query import AcceptedQuery
 from fanfuse_corpus_router.service import build
 from fanfuse_runtime.compose import compose
 from fanfuse_runtime.settings import RuntimeSettings
+from fanfuse_testing.flow import eventually
 
 TENANT = "acme"
 
@@ -42,7 +43,7 @@ class RunningRouter:
         bucket = await self.client.jetstream().key_value(streams.CORPORA.name)
         for card in cards:
             await bucket.put(streams.corpus_key(card.tenant, card.corpus), card.to_json())
-        await until(lambda: all(self.process.context.corpora.get(one.tenant, one.corpus) == one for one in cards))
+        await eventually(lambda: all(self.process.context.corpora.get(one.tenant, one.corpus) == one for one in cards))
 
     async def set_health(self, kind: Kind, backend: str, health: BackendHealth, version: int) -> None:
         """Write what the health service would, and wait until the router knows it."""
@@ -50,7 +51,7 @@ class RunningRouter:
         state = BackendState(kind=kind, backend=backend, state=health, version=version, since="now")
         await bucket.put(streams.backend_key(kind, backend), state.to_json())
         unhealthy = health is not BackendHealth.HEALTHY
-        await until(lambda: ((kind, backend) in self.process.context.backends.unhealthy) is unhealthy)
+        await eventually(lambda: ((kind, backend) in self.process.context.backends.unhealthy) is unhealthy)
 
     def classified(self, query_id: str, *scores: CorpusScore, **query: Any) -> QueryClassified:
         """What the classifier would publish."""
@@ -71,25 +72,17 @@ class RunningRouter:
     async def stored(self, channel: Any, subject: str, model: Any) -> Any:
         """The last message on a subject, as soon as there is one."""
         js = self.client.jetstream()
-        async with asyncio.timeout(5.0):
-            while True:
-                try:
-                    return model.from_json((await js.get_last_msg(channel.stream, subject)).data)
-                except nats.js.errors.NotFoundError:
-                    await asyncio.sleep(0.01)
+
+        async def look() -> Any:
+            with suppress(nats.js.errors.NotFoundError):
+                return model.from_json((await js.get_last_msg(channel.stream, subject)).data)
+
+        return await eventually(look)
 
     async def commands(self) -> dict[str, int]:
         """Messages of the stream of commands, by subject."""
         info = await self.client.jetstream().stream_info(streams.RETRIEVE.name, subjects_filter=">")
         return dict(info.state.subjects or {})
-
-
-async def until(condition: Callable[[], object]) -> None:
-    for _ in range(500):
-        if condition():
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError("it did not happen in time")
 
 
 @pytest.fixture

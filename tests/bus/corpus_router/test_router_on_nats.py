@@ -1,6 +1,6 @@
 """The router as a running service on a real server."""
 
-import asyncio
+from contextlib import suppress
 
 import nats
 import pytest
@@ -14,6 +14,7 @@ from fanfuse_contracts.health import BackendState
 from fanfuse_contracts.operations import RouteAudited
 from fanfuse_contracts.plan import DecideReply, QueryPlanned, RetrieveCommand
 from fanfuse_contracts.query import AcceptedQuery
+from fanfuse_testing.flow import eventually
 
 CARD = CorpusCard(
     tenant="acme",
@@ -36,26 +37,17 @@ def classified(process, query_id, tenant="acme", **query):
 async def register(client, process, card=CARD):
     bucket = await client.jetstream().key_value(streams.CORPORA.name)
     await bucket.put(streams.corpus_key(card.tenant, card.corpus), card.to_json())
-    await until(lambda: process.context.corpora.get(card.tenant, card.corpus) == card)
+    await eventually(lambda: process.context.corpora.get(card.tenant, card.corpus) == card)
 
 
-async def until(condition, timeout_s=5.0):
-    for _ in range(int(timeout_s / 0.01)):
-        if condition():
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError("it did not happen in time")
-
-
-async def stored(client, channel, subject, model, timeout_s=5.0):
+async def stored(client, channel, subject, model):
     """The one message on a subject, as soon as it is there."""
-    js = client.jetstream()
-    async with asyncio.timeout(timeout_s):
-        while True:
-            try:
-                return model.from_json((await js.get_last_msg(channel.stream, subject)).data)
-            except nats.js.errors.NotFoundError:
-                await asyncio.sleep(0.01)
+
+    async def look():
+        with suppress(nats.js.errors.NotFoundError):
+            return model.from_json((await client.jetstream().get_last_msg(channel.stream, subject)).data)
+
+    return await eventually(look)
 
 
 async def submit(client, event, body=None):
@@ -81,7 +73,7 @@ async def test_a_degraded_backend_gets_no_command(process, client):
     bucket = await client.jetstream().key_value(streams.BACKEND_STATE.name)
     state = BackendState(kind=Kind.GRAPH, backend="main", state=BackendHealth.DEGRADED, version=1, since="now")
     await bucket.put(streams.backend_key(Kind.GRAPH, "main"), state.to_json())
-    await until(lambda: process.context.backends.unhealthy)
+    await eventually(lambda: process.context.backends.unhealthy)
     await submit(client, classified(process, "q1"))
     planned = await stored(client, flow.PLANNED, subjects.query_planned("acme", "q1"), QueryPlanned)
     assert [lane.kind for lane in planned.plan.lanes] == [Kind.KEYWORD]
@@ -111,7 +103,7 @@ async def test_an_unreadable_message_is_answered_and_the_next_query_is_planned(p
 async def test_decide_gives_the_bytes_of_the_plan(process, client):
     await register(client, process)
     event = classified(process, "q1")
-    reply = await client.request(subjects.route_decide("acme"), event.to_json(), timeout=2)
+    reply = await client.request(subjects.route_decide("acme"), event.to_json(), timeout=30)
     told = DecideReply.from_json(reply.data)
     await submit(client, event)
     planned = await stored(client, flow.PLANNED, subjects.query_planned("acme", "q1"), QueryPlanned)

@@ -1,7 +1,5 @@
 """`decide` that has degraded backends probed first: what it plans from is what the probe found."""
 
-import asyncio
-
 import nats
 import pytest
 
@@ -16,6 +14,7 @@ from fanfuse_contracts.query import AcceptedQuery
 from fanfuse_corpus_router.service import build
 from fanfuse_runtime.compose import compose
 from fanfuse_runtime.settings import RuntimeSettings
+from fanfuse_testing.flow import eventually
 
 CARD = CorpusCard(
     tenant="acme",
@@ -66,23 +65,15 @@ async def decide(nats_server):
             health = Health(client, states)
             health.finds, health.answers = finds, answers
             await client.subscribe(subjects.BACKEND_PROBE, cb=health.hear)
-            await until(lambda: process.context.backends.unhealthy and process.context.corpora.of_tenant("acme"))
+            await eventually(lambda: process.context.backends.unhealthy and process.context.corpora.of_tenant("acme"))
             request = classified(process.context.bus.now_ns())
-            msg = await client.request(subjects.route_decide("acme"), request, timeout=10)
+            msg = await client.request(subjects.route_decide("acme"), request, timeout=30)
             plan = DecideReply.from_json(msg.data).plan
             assert plan is not None
             return {lane.kind for lane in plan.lanes}, health.asked
 
     yield run
     await client.close()
-
-
-async def until(reached) -> None:
-    async with asyncio.timeout(10):
-        while True:
-            if reached():
-                return
-            await asyncio.sleep(0.02)
 
 
 def classified(now_ns: int) -> bytes:

@@ -53,7 +53,7 @@ QUERIES = {
 
 
 async def decide(router, event):
-    reply = await router.client.request(subjects.route_decide("acme"), event.to_json(), timeout=2)
+    reply = await router.client.request(subjects.route_decide("acme"), event.to_json(), timeout=30)
     return DecideReply.from_json(reply.data)
 
 

@@ -79,7 +79,7 @@ async def test_a_missing_argument_is_asked_for_and_then_given(router):
 async def test_decide_asks_back_as_the_flow_does(router):
     await router.register(RULES, RECORDS)
     event = router.classified("q1", asked("rules"), asked("records"))
-    reply = await router.client.request(subjects.route_decide("acme"), event.to_json(), timeout=2)
+    reply = await router.client.request(subjects.route_decide("acme"), event.to_json(), timeout=30)
     told = DecideReply.from_json(reply.data)
     await router.submit(event)
     assert told.clarification == (await answer_of(router, "q1")).clarification

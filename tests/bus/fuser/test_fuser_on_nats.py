@@ -74,7 +74,7 @@ class Surroundings:
             await self.nc.jetstream().publish(subjects.retrieved(TENANT, query_id, one.lane), body)
 
     async def answer(self, query_id: str, number: int = 1) -> Answer:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while len(self.heard.get(query_id, [])) < number:
                 await self.news.wait()
                 self.news.clear()
@@ -84,7 +84,7 @@ class Surroundings:
 
     async def drained(self) -> None:
         """Every plan is acknowledged and gone from the work queue."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while True:
                 info = await self.nc.jetstream().stream_info(streams.QUERIES.name)
                 if info.state.messages == 0:

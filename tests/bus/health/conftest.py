@@ -1,7 +1,6 @@
 """Health services on a real broker, a fake pool of workers, and what a test may look up."""
 
 import asyncio
-import inspect
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -25,6 +24,7 @@ from fanfuse_runtime.compose import Process, compose
 from fanfuse_runtime.server import NatsServer
 from fanfuse_runtime.settings import RuntimeSettings
 from fanfuse_runtime.setup import ensure_consumer, ensure_topology
+from fanfuse_testing.flow import eventually
 from fanfuse_testing.nats import _session_server, nats_server, own_nats_server
 
 __all__ = ["_session_server", "nats_server", "own_nats_server"]
@@ -32,18 +32,6 @@ __all__ = ["_session_server", "nats_server", "own_nats_server"]
 KEY = streams.backend_key(Kind.VECTOR, "main")
 POOL = streams.pool_consumer(Kind.VECTOR, "main")
 CARD = CorpusCard(tenant="acme", corpus="docs", backends=(Wiring(kind=Kind.VECTOR, backend="main", pool="main"),))
-
-
-async def eventually(look: Callable[[], Any], within_s: float = 5.0) -> Any:
-    """The first true thing that `look` (plain or async) returns."""
-    async with asyncio.timeout(within_s):
-        while True:
-            found = look()
-            if inspect.isawaitable(found):
-                found = await found
-            if found:
-                return found
-            await asyncio.sleep(0.02)
 
 
 @dataclass
@@ -75,7 +63,7 @@ class Deployment:
         info = await self.bus.js.stream_info("KV_backend_state")
         return info.state.last_seq
 
-    async def until(self, health: BackendHealth, within_s: float = 5.0) -> BackendState:
+    async def until(self, health: BackendHealth, within_s: float = 30.0) -> BackendState:
         async def reached() -> BackendState | None:
             state = await self.state()
             return state if state is not None and state.state is health else None

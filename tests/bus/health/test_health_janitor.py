@@ -34,7 +34,7 @@ async def use_up(bus, spec):
     """Take every delivery of one message and give each back, as processes that die one after the other."""
     pull = await bus.js.pull_subscribe_bind(spec.durable, spec.stream)
     for _ in range(spec.max_deliver):
-        (msg,) = await pull.fetch(1, timeout=2)
+        (msg,) = await pull.fetch(1, timeout=30)
         await msg.nak()
     with pytest.raises(TimeoutError):
         await pull.fetch(1, timeout=0.3)

@@ -44,15 +44,15 @@ async def test_a_mark_outlives_broker_and_health(own_nats_server, deploy, eventu
             await marking.mark_backend(operator, KEY, by="alice", reason="upgrade", for_s=None)
         own_nats_server.kill()
         await asyncio.to_thread(own_nats_server.start)
-        await eventually(lambda: deployment.bus.nc.is_connected, 15)
+        await eventually(lambda: deployment.bus.nc.is_connected)
         async with deployment.health() as (process,), operator_on(deployment.url) as operator:
-            await eventually(lambda: KEY in process.context.backends.unhealthy, 15)
+            await eventually(lambda: KEY in process.context.backends.unhealthy)
             (row,) = await marking.backend_standings(operator)
             assert row.state is not None
             assert (row.state.set_by, row.state.manual, row.left_s) == ("alice", True, None)
             cleared = await marking.clear_backend(operator, KEY, by="bob", reason="done")
             assert (cleared.state, cleared.version, cleared.set_by) == (HEALTHY, 2, "bob")
-            await eventually(lambda: not process.context.backends.unhealthy, 15)
+            await eventually(lambda: not process.context.backends.unhealthy)
 
 
 async def test_operators_never_overwrite_each_other_unseen(deployment, monkeypatch):

@@ -71,7 +71,7 @@ async def test_a_broker_that_was_killed_loses_the_window_but_not_the_states(own_
         await asyncio.sleep(0.3)
         own_nats_server.kill()
         await asyncio.to_thread(own_nats_server.start)
-        await eventually(lambda: process.context.bus.nc.is_connected and deployment.bus.nc.is_connected, 15)
+        await eventually(lambda: process.context.bus.nc.is_connected and deployment.bus.nc.is_connected)
         # The memory stream is new and shorter than what was read before: its first outcomes must count.
         await asyncio.sleep(4.0)
         await deployment.fail(2)
