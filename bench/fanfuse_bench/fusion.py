@@ -20,9 +20,9 @@ from fanfuse_contracts.enums import Kind
 from fanfuse_contracts.fusion import FusionConfig, FusionPolicy
 from fanfuse_contracts.plan import Lane
 from fanfuse_contracts.retrieval import LaneHit
+from fanfuse_evaluation.measures import ndcg
 from fanfuse_fuser.domain.fusion import RankedList, fuse
 from fanfuse_testing.collections import shared_folder
-from fanfuse_testing.judging import ndcg
 
 TOP: Final = 10
 _SEED: Final = 5

@@ -6,7 +6,7 @@ import numpy as np
 
 from fanfuse_bench.figures import table
 from fanfuse_bench.fusion import Measured, SetFigures, Variant
-from fanfuse_testing.judging import interval
+from fanfuse_evaluation.bootstrap import interval
 
 
 def quality_table(sets: Sequence[SetFigures]) -> str:

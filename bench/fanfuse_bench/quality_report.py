@@ -9,7 +9,8 @@ import numpy as np
 from fanfuse_bench.figures import table
 from fanfuse_bench.quality import Asked, Measured, metaqa_by_hops, musique_200, scifact
 from fanfuse_contracts.enums import Kind
-from fanfuse_testing.judging import Values, interval, ndcg, recall
+from fanfuse_evaluation.bootstrap import interval
+from fanfuse_evaluation.measures import Values, ndcg, recall
 
 _HEADER: Final = ("value", "fused less it, 95 % interval")
 

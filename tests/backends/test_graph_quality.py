@@ -19,8 +19,9 @@ from fanfuse_backend_workers.adapters.qdrant_vector import QdrantIndexBuilder
 from fanfuse_backend_workers.adapters.tantivy_keyword import TantivyIndexBuilder
 from fanfuse_backend_workers.ports import IndexBuilder, SearchRequest
 from fanfuse_contracts.chunks import Chunk
+from fanfuse_evaluation.bootstrap import interval
+from fanfuse_evaluation.measures import recall
 from fanfuse_testing.graph_questions import metaqa, musique
-from fanfuse_testing.judging import interval, recall
 
 Say = Callable[[str], None]
 

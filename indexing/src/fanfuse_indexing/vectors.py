@@ -1,10 +1,10 @@
 """Vectors that were computed elsewhere. In: a .npz with `doc_ids`, `doc_vectors` (int8 or float, n × d) and, if those
-are scaled, `doc_scales` (n). Out: the vector of a document by its id. Reads no pickle; knows no model.
+are scaled, `doc_scales` (n); of queries the same with `query_`. Out: a vector by its id. Reads no pickle.
 """
 
 import zipfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from fanfuse_contracts.limits import MAX_VECTOR_DIMENSIONS
 from fanfuse_indexing import limits
@@ -45,7 +45,7 @@ class PrecomputedVectors:
         return tuple((row if self._scales is None else row * self._scales[place]).tolist())
 
 
-def read_vectors(path: Path) -> PrecomputedVectors:
+def read_vectors(path: Path, of: Literal["doc", "query"] = "doc") -> PrecomputedVectors:
     """Read a file of vectors; raises `VectorsError` when it is missing, damaged or does not fit together."""
     import numpy as np
 
@@ -53,25 +53,25 @@ def read_vectors(path: Path) -> PrecomputedVectors:
         if path.stat().st_size > limits.MAX_VECTORS_FILE_BYTES:
             raise VectorsError(f"{path}: larger than {limits.MAX_VECTORS_FILE_BYTES} bytes")
         with np.load(path, allow_pickle=False) as stored:
-            ids = [str(value) for value in stored["doc_ids"]]
-            rows = stored["doc_vectors"]
-            scales = stored["doc_scales"].astype("float64") if "doc_scales" in stored.files else None
+            ids = [str(value) for value in stored[f"{of}_ids"]]
+            rows = stored[f"{of}_vectors"]
+            scales = stored[f"{of}_scales"].astype("float64") if f"{of}_scales" in stored.files else None
     except (OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
         raise VectorsError(f"{path}: {error}") from error
     except ValueError as error:
         raise error if isinstance(error, VectorsError) else VectorsError(f"{path}: {error}") from error
-    _check(path, ids, rows, scales)
+    _check(path, of, ids, rows, scales)
     return PrecomputedVectors(ids, rows, scales)
 
 
 def _check(
-    path: Path, ids: list[str], rows: "npt.NDArray[np.generic]", scales: "npt.NDArray[np.float64] | None"
+    path: Path, of: str, ids: list[str], rows: "npt.NDArray[np.generic]", scales: "npt.NDArray[np.float64] | None"
 ) -> None:
     if rows.ndim != 2 or len(rows) != len(ids) or not 1 <= rows.shape[1] <= MAX_VECTOR_DIMENSIONS:
-        raise VectorsError(f"{path}: doc_vectors of shape {rows.shape} do not fit {len(ids)} doc_ids")
+        raise VectorsError(f"{path}: {of}_vectors of shape {rows.shape} do not fit {len(ids)} {of}_ids")
     if rows.dtype.kind not in "if":
-        raise VectorsError(f"{path}: doc_vectors are {rows.dtype}, not numbers")
+        raise VectorsError(f"{path}: {of}_vectors are {rows.dtype}, not numbers")
     if scales is not None and scales.shape != (len(ids),):
-        raise VectorsError(f"{path}: doc_scales of shape {scales.shape} do not fit {len(ids)} doc_ids")
+        raise VectorsError(f"{path}: {of}_scales of shape {scales.shape} do not fit {len(ids)} {of}_ids")
     if len(set(ids)) != len(ids):
-        raise VectorsError(f"{path}: doc_ids are not unique")
+        raise VectorsError(f"{path}: {of}_ids are not unique")

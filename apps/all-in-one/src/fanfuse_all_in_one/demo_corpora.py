@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from fanfuse_all_in_one.demo_collection import Collection
 from fanfuse_all_in_one.demo_packages import package_chunks
 from fanfuse_all_in_one.demo_stdlib import MODULES, stdlib_chunks
+from fanfuse_all_in_one.judged_collection import Collection
 from fanfuse_contracts.chunks import Chunk
 from fanfuse_contracts.corpus import FieldType
 from fanfuse_indexing import Loading

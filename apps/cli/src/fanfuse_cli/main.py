@@ -8,6 +8,7 @@ from fanfuse_cli import (
     corpora,
     deadletters,
     deploying,
+    evaluating,
     explaining,
     health,
     routing,
@@ -34,6 +35,7 @@ app.command()(explaining.explain)
 app.command()(routing.route)
 app.command()(status.status)
 app.command()(demo)
+app.command("eval")(evaluating.evaluate)
 app.add_typer(corpora.corpus_app, name="corpus")
 app.add_typer(training.routing_app, name="routing")
 app.add_typer(deadletters.deadletter_app, name="deadletter")

@@ -1,4 +1,4 @@
-"""A progress bar for index runs, on standard error: real counts only.
+"""Progress bars for index runs and many queries, on standard error: real counts only.
 
 In: parts and counts, from any thread. Out: nothing but what is drawn.
 """
@@ -17,8 +17,7 @@ def index_progress(
     name: str, read: Callable[[], tuple[int, int]] | None = None
 ) -> Iterator[Callable[[str, int], None]]:
     """What an index run tells its progress to. `read`: bytes read and bytes in all, which bound the first part."""
-    columns = (TextColumn("{task.description:<34}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    bars = Progress(*columns, console=Console(stderr=True))
+    bars = _bars()
     tasks: dict[str, TaskID] = {}
     chunks = 0
 
@@ -48,3 +47,16 @@ def _total(part: str, done: int, chunks: int, read: Callable[[], tuple[int, int]
     seen, whole = read()
     # Chunks so far, scaled by the share of bytes read: an estimate that ends at the true count.
     return max(done, round(done * whole / seen)) if seen else None
+
+
+@contextmanager
+def counting(name: str, total: int) -> Iterator[Callable[[], None]]:
+    """What is called whenever one more of `total` queries is answered."""
+    with _bars() as bars:
+        task = bars.add_task(f"{name}: ask", total=total)
+        yield lambda: bars.advance(task)
+
+
+def _bars() -> Progress:
+    columns = (TextColumn("{task.description:<34}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    return Progress(*columns, console=Console(stderr=True))

@@ -6,8 +6,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Final
 
-from fanfuse_all_in_one.demo_collection import Collection, read_collection
 from fanfuse_all_in_one.demo_corpora import ACME, beir_corpus
+from fanfuse_all_in_one.judged_collection import Collection, read_collection
 from fanfuse_backend_workers.generations import CorpusName, read_chunks
 from fanfuse_cli.demo.checks import check
 from fanfuse_cli.demo.local import index_demo_corpus

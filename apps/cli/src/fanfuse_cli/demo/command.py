@@ -25,7 +25,7 @@ Keep = Annotated[bool, typer.Option("--keep", help="Leave everything running unt
 def demo(data: Collection = None, vectors: Vectors = None, keep: Keep = False) -> None:
     """Show real queries over real text, an outage and its end; exits 1 when a step is not as it should be."""
     from fanfuse_all_in_one.databus import data_bus
-    from fanfuse_all_in_one.demo_collection import CollectionError
+    from fanfuse_all_in_one.judged_collection import CollectionError
     from fanfuse_cli.demo.checks import DemoFailed
     from fanfuse_runtime.logs import configure_logs
 

@@ -5,8 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from fanfuse_all_in_one.demo_collection import CollectionError, corpus_token, read_collection
 from fanfuse_all_in_one.demo_corpora import beir_corpus
+from fanfuse_all_in_one.judged_collection import (
+    CollectionError,
+    corpus_token,
+    document_ids,
+    read_collection,
+    read_judgements,
+)
 
 
 def write(folder: Path, **files: str) -> Path:
@@ -49,7 +55,13 @@ def test_the_test_part_of_a_folder_of_judgements_is_taken(tmp_path: Path):
         ({"qrels_tsv": "q1\td1\t1\nq1\td1\n"}, r"qrels\.tsv:2: not query, document and grade"),
         ({"queries_jsonl": '{"_id": "q1", "text": "x"}\n{"_id": "q2"}'}, r"queries\.jsonl:2: not a query"),
         ({"queries_jsonl": "[1]"}, r"queries\.jsonl:1: not a query"),
-        ({"qrels_tsv": "other\td1\t1\n"}, "no query has a judgement"),
+        ({"qrels_tsv": "query-id\tcorpus-id\tscore\n"}, "no query has a judgement"),
+        ({"qrels_tsv": "other\td1\t1\n"}, r"qrels\.tsv: judges query 'other', which queries\.jsonl does not have"),
+        ({"qrels_tsv": "q1\td1\t1\nq1\td1\t0\n"}, r"qrels\.tsv:2: judges document 'd1' for query 'q1' a second time"),
+        (
+            {"queries_jsonl": '{"_id": 1, "text": "x"}\n' * 2},
+            r"queries\.jsonl:2: the id '1' stands there a second time",
+        ),
     ],
 )
 def test_errors_name_the_file_and_what_is_wrong(tmp_path: Path, changed: dict, message: str):
@@ -57,6 +69,27 @@ def test_errors_name_the_file_and_what_is_wrong(tmp_path: Path, changed: dict, m
 
     with pytest.raises(CollectionError, match=message):
         read_collection(write(tmp_path, **files))
+
+
+def test_judgements_of_trec_have_four_columns_and_spaces(tmp_path: Path):
+    (tmp_path / "q.txt").write_text("q1 0 d1 2\nq1 0 d2 0\n\nq2 0 d1 1\n")
+
+    assert read_judgements(tmp_path / "q.txt") == {"q1": {"d1": 2, "d2": 0}, "q2": {"d1": 1}}
+
+
+@pytest.mark.parametrize(
+    ("documents", "message"),
+    [
+        ('{"_id": "d2", "text": "x"}', "has no document 'd1', which is judged for query 'q1'"),
+        ('{"_id": "d1", "text": "x"}\n' * 2, r"corpus\.jsonl:2: the id 'd1' stands there a second time"),
+        ('{"text": "x"}', r"corpus\.jsonl:1: not a document with '_id'"),
+    ],
+)
+def test_documents_fit_the_judgements(tmp_path: Path, documents: str, message: str):
+    collection = read_collection(write(tmp_path, **{**GOOD, "corpus_jsonl": documents}))
+
+    with pytest.raises(CollectionError, match=message):
+        document_ids(collection)
 
 
 def test_folder_names_become_corpus_names():
