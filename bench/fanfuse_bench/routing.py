@@ -22,7 +22,7 @@ from fanfuse_contracts.enums import Kind
 from fanfuse_contracts.filters import Op
 from fanfuse_contracts.query import AcceptedQuery
 from fanfuse_corpus_router.adapters.snapshot import Snapshots
-from fanfuse_corpus_router.domain.planning import PlannedQuery, plan_query
+from fanfuse_corpus_router.domain.planning import PlannedQuery, Planner
 from fanfuse_runtime.collector import SettledCollector
 from fanfuse_runtime.pools import PoolLook
 
@@ -77,13 +77,14 @@ def measure(corpora: int, strategy: str, decisions: int, warm: int) -> Timed:
     classifiers = build_classifiers(config, ClassifierSettings())
     cards = tuple(_card(number) for number in range(corpora))
     snapshots = Snapshots(_ALL_IS_WELL, _ALL_IS_WELL)
+    planner = Planner(config.retrieval)
     queries = list(_queries(corpora, warm + decisions))
     for query in queries[:warm]:
-        _decide(query, cards, classifiers, snapshots, config)
+        _decide(query, cards, classifiers, snapshots, planner)
     collector = SettledCollector()
     collector.settle()
     try:
-        rows = [_decide(query, cards, classifiers, snapshots, config) for query in queries[warm:]]
+        rows = [_decide(query, cards, classifiers, snapshots, planner) for query in queries[warm:]]
     finally:
         collector.release()
     return Timed(corpora, strategy, tuple(rows))
@@ -108,7 +109,7 @@ def _decide(
     cards: tuple[CorpusCard, ...],
     classifiers: Classifiers,
     snapshots: Snapshots,
-    config: FanfuseConfig,
+    planner: Planner,
 ) -> Decision:
     wall, cpu = time.perf_counter_ns(), time.thread_time_ns()
     found = classify(query, TENANT, cards, classifiers)
@@ -123,7 +124,7 @@ def _decide(
     )
     between = time.thread_time_ns()
     facts = snapshots.take(TENANT, cards)
-    planned = plan_query(event, cards, facts, config.retrieval, _NOW_S)
+    planned = planner.plan(event, cards, facts, _NOW_S)
     ended, wall_ended = time.thread_time_ns(), time.perf_counter_ns()
     assert isinstance(planned, PlannedQuery), planned
     selected = len(planned.plan.corpus_decision.selected_corpora)

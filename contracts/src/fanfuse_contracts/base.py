@@ -4,7 +4,7 @@ In: JSON bytes. Out: frozen pydantic models. `Written` is for what a caller or a
 refused); `Event` is for what services tell each other (unknown fields are ignored, so a rolling upgrade loses nothing).
 """
 
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -18,8 +18,18 @@ Weight = Annotated[float, Field(ge=0.0, le=MAX_WEIGHT, allow_inf_nan=False)]
 Nanoseconds = Annotated[int, Field(ge=0)]
 
 
+# Past `__setattr__`, which would refuse: the same that pydantic does for a model it validated.
+_set_fields, _set_stated, _set_extra, _set_private = (
+    BaseModel.__dict__[slot].__set__
+    for slot in ("__dict__", "__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__")
+)
+
+
 class Model(BaseModel):
     """A frozen value object with strict JSON in and out (no NaN, no infinity)."""
+
+    _every_field: ClassVar[set[str]] = set()
+    """Names of all fields."""
 
     model_config = ConfigDict(
         frozen=True,
@@ -29,6 +39,24 @@ class Model(BaseModel):
         validate_by_alias=True,
         validate_by_name=True,
     )
+
+    @classmethod
+    def of_checked(cls, fields: dict[str, Any]) -> Self:
+        """The model with these fields: every one of them, in the order of the class, each checked before.
+
+        For what a decision derives from models that were validated: nothing is validated, copied or filled in, which
+        takes a fourth of the time. `fields` belongs to the model from then on.
+        """
+        made = cls.__new__(cls)
+        _set_fields(made, fields)
+        _set_stated(made, cls._every_field)
+        _set_extra(made, None)
+        _set_private(made, None)
+        return made
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        cls._every_field = set(cls.model_fields)
 
     def to_json(self) -> bytes:
         """The UTF-8 JSON of this model, as published on the bus."""

@@ -9,7 +9,7 @@ from fanfuse_contracts.config import RoutingConfig
 from fanfuse_contracts.enums import RejectionCode, Strategy
 from fanfuse_contracts.plan import Rejection
 from fanfuse_corpus_router.domain.candidates import softmax
-from fanfuse_corpus_router.domain.corpus_decision import MIN_LISTED, RUNNERS_UP
+from fanfuse_corpus_router.domain.cutoff import MIN_LISTED, RUNNERS_UP
 from fanfuse_corpus_router.domain.selected import Selection
 from fanfuse_corpus_router.domain.selection import select_corpora
 

@@ -21,7 +21,7 @@ from fanfuse_corpus_router.adapters import narration, outbox
 from fanfuse_corpus_router.adapters.probes import probe_first
 from fanfuse_corpus_router.adapters.snapshot import Snapshots
 from fanfuse_corpus_router.domain import rejections
-from fanfuse_corpus_router.domain.planning import Outcome, PlannedQuery, plan_in_time, plan_query
+from fanfuse_corpus_router.domain.planning import Outcome, PlannedQuery, Planner, plan_in_time
 from fanfuse_corpus_router.ports import Backends, Corpora
 from fanfuse_runtime.answers import hop, progress, publish_clarification, publish_refusal, send_stored_again
 from fanfuse_runtime.bus import Bus, Publication
@@ -44,6 +44,7 @@ class RouterHandlers:
         self._backends: Backends = context.backends
         self._snapshots = Snapshots(context.backends, context.pools)
         self._retrieval: RetrievalConfig = context.config.retrieval
+        self._planner = Planner(self._retrieval)
         self._metrics = context.metrics
         self._tracer = context.tracer
 
@@ -55,7 +56,7 @@ class RouterHandlers:
             cards = self._corpora.of_tenant(event.tenant)
             facts = self._snapshots.take(event.tenant, cards)
             remaining_ms = self._bus.remaining_ms(event.submitted_ns, event.query.budget_ms)
-            outcome = plan_in_time(event, remaining_ms, cards, facts, self._retrieval, self._now_s())
+            outcome = plan_in_time(event, remaining_ms, cards, facts, self._planner, self._now_s())
             said = narration.attributes(_told(outcome), self._bus.elapsed_ms(started_ns))
             current.set_attributes(said)
             _log.info(narration.EVENT, **said)
@@ -113,7 +114,7 @@ class RouterHandlers:
         if self._retrieval.probe_on_decide:
             await self._probe_degraded(cards, event.query.budget_ms)
         facts = self._snapshots.take(event.tenant, cards)
-        outcome = plan_query(event, cards, facts, self._retrieval, self._now_s())
+        outcome = self._planner.plan(event, cards, facts, self._now_s())
         return DecideReply(
             classification=event.classification,
             plan=outcome.plan if isinstance(outcome, PlannedQuery) else None,

@@ -5,9 +5,9 @@ cards are ignored: an invisible corpus never changes a probability.
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import chain, repeat
 from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
@@ -33,10 +33,53 @@ class Candidate(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Order:
+    """Candidates in their order.
+
+    Of most corpora of a large tenant the classifier says nothing. They differ in their cards alone and stand together,
+    by id, so they are written out only as far as somebody looks.
+    """
+
+    front: Sequence[Candidate]
+    silent: Sequence[CorpusCard] = ()
+    back: Sequence[Candidate] = ()
+    like: Candidate | None = None
+    """What every silent one is, but for its card."""
+
+    def __len__(self) -> int:
+        return len(self.front) + len(self.silent) + len(self.back)
+
+    def first(self, count: int) -> tuple[Candidate, ...]:
+        """The best ones, at most so many."""
+        found = [*self.front[:count]]
+        if self.like is not None:
+            found += _alike(self.like, self.silent[: count - len(found)])
+        return (*found, *self.back[: count - len(found)])
+
+    @property
+    def spoken_of(self) -> Iterator[Candidate]:
+        """Those of which the classifier says anything."""
+        return chain(self.front, self.back)
+
+    @property
+    def differ(self) -> bool:
+        """True if they are not all equally probable."""
+        chances = [one.probability for one in (*self.front[:1], *self.back[-1:], *self.front[-1:], *self.back[:1])]
+        if self.like is not None and self.silent:
+            chances.append(self.like.probability)
+        return len(set(chances)) > 1
+
+
+def _alike(like: Candidate, cards: Iterable[CorpusCard]) -> list[Candidate]:
+    _, score, probability, asked, *_ = like
+    return [Candidate(card, score, probability, asked) for card in cards]
+
+
+@dataclass(frozen=True, slots=True)
 class Ranking:
     """Candidates that may be searched, and those that may not (probability 0), each by score, then id."""
 
-    allowed: tuple[Candidate, ...]
+    allowed: Order
     shut: tuple[Candidate, ...] = ()
 
 
@@ -46,7 +89,7 @@ Shut = Callable[[CorpusScore], bool]
 
 _Judged = tuple[float, str, CorpusCard, CorpusScore]
 _ORDER = itemgetter(0, 1)
-_ID = attrgetter("card.corpus")
+_ID = attrgetter("corpus")
 
 
 def nothing_is_shut(_: CorpusScore) -> bool:
@@ -71,7 +114,10 @@ def rank_candidates(
     shut: Shut,
     capability: str | None = None,
 ) -> Ranking:
-    """Order by score, then corpus id; probabilities are a softmax over those that may be searched."""
+    """Order by score, then corpus id; probabilities are a softmax over those that may be searched.
+
+    Where the query names a `capability`, every card has it.
+    """
     rows = {row.corpus: row for row in scores}
     silent: list[CorpusCard] = []
     allowed: list[_Judged] = []
@@ -86,29 +132,31 @@ def rank_candidates(
     closed.sort(key=_ORDER)
     chances = softmax([-one[0] for one in allowed], temperature, zeros=len(silent))
     spoken_of = [_candidate(one, chance, capability) for one, chance in zip(allowed, chances, strict=False)]
-    return Ranking(
-        tuple(_merged(spoken_of, _silent(silent, chances[-1], capability))) if silent else tuple(spoken_of),
-        tuple([_candidate(one, 0.0, capability) for one in closed]),
-    )
+    shut_out = tuple([_candidate(one, 0.0, capability) for one in closed])
+    if not silent:
+        return Ranking(Order(spoken_of), shut_out)
+    silent.sort(key=_ID)
+    like = Candidate(silent[0], 0.0, chances[-1], asked_of(silent[0], None, capability))
+    return Ranking(_merged(spoken_of, silent, like), shut_out)
 
 
-def _silent(cards: Sequence[CorpusCard], probability: float, capability: str | None) -> list[Candidate]:
-    """Corpora of which the classifier says nothing: most of a large tenant's."""
-    if capability is None:
-        return [Candidate(card, 0.0, probability) for card in cards]
-    return [Candidate(card, 0.0, probability, asked_of(card, None, capability)) for card in cards]
-
-
-def _merged(spoken_of: Sequence[Candidate], silent: Sequence[Candidate]) -> list[Candidate]:
+def _merged(spoken_of: Sequence[Candidate], silent: Sequence[CorpusCard], like: Candidate) -> Order:
     """Both by score, then id: silent ones stand at 0. `spoken_of` is in this order already."""
-    level = sorted([*(one for one in spoken_of if one.score == 0.0), *silent], key=_ID)
-    return [*(one for one in spoken_of if one.score > 0.0), *level, *(one for one in spoken_of if one.score < 0.0)]
+    above = [one for one in spoken_of if one.score > 0.0]
+    level = [one for one in spoken_of if one.score == 0.0]
+    below = [one for one in spoken_of if one.score < 0.0]
+    if not level:
+        return Order(above, silent, below, like)
+    mixed = [*level, *_alike(like, silent)]
+    return Order([*above, *sorted(mixed, key=lambda one: one.card.corpus), *below])
 
 
 def _candidate(judged: _Judged, probability: float, capability: str | None) -> Candidate:
     negative, _, card, row = judged
     asked = asked_of(card, row, capability)
     score = -negative + 0.0  # never -0.0
+    if not row.fired and not row.cannot_confirm:
+        return Candidate(card, score, probability, asked)
     topics = tuple(sorted(row.cannot_confirm))
     return Candidate(card, score, probability, asked, _fired(row, Effect.BOOST), _fired(row, Effect.EXCLUDE), topics)
 

@@ -1,87 +1,94 @@
 """The lanes of a plan, and the command of each.
 
-In: searches with their input, and the classified query. Out: the fields of each `Lane`, with its name and the filter
-digest its worker must attest, and one frozen `RetrieveCommand` per lane. Time travels as the submission's broker time
-and a duration, never as a deadline.
+In: searches and the classified query. Out: frozen lanes, each with its name and the filter digest its worker must
+attest, and one frozen `RetrieveCommand` per lane. Time travels as the submission's broker time and a duration, never as
+a deadline.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Container, Sequence
+from typing import Any
 
-from pydantic import TypeAdapter
-
+from fanfuse_contracts.base import SCHEMA_VERSION
 from fanfuse_contracts.classification import QueryClassified
 from fanfuse_contracts.corpus import ALL_CORPORA
 from fanfuse_contracts.filters import canonical, digest_of
 from fanfuse_contracts.plan import Lane, RetrieveCommand
-from fanfuse_corpus_router.domain.inputs import LaneInput
+from fanfuse_corpus_router.domain.inputs import LaneInput, QueryInputs
 from fanfuse_corpus_router.domain.naming import lane_name
 from fanfuse_corpus_router.domain.sharing import Search
 
-_COMMANDS: Final = TypeAdapter(tuple[RetrieveCommand, ...])
-"""Validates all at once: half the time of one model after the other."""
 
-
-def build_lanes(searches: Sequence[Search], event: QueryClassified) -> tuple[Mapping[str, object], ...]:
+def build_lanes(searches: Sequence[Search], event: QueryClassified) -> tuple[Lane, ...]:
     """The lanes of the plan, in order. A shared lane's name and digest are those of all its corpora."""
     names: set[str] = set()
-    rows: list[Mapping[str, object]] = []
-    tenant, window, condition = event.tenant, event.query.window, canonical(event.query.filter)
+    lanes: list[Lane] = []
+    window, condition = event.query.window, canonical(event.query.filter)
     for search in searches:
-        wiring, covered, shared = search.lead.wiring, ",".join(search.corpora), search.shared
-        name = lane_name(wiring.kind, covered, wiring.backend, names)
-        names.add(name)
-        row = {
-            "name": name,
-            "corpus": ALL_CORPORA if shared else covered,
-            "corpora": search.corpora if shared else (),
-            "kind": wiring.kind,
-            "backend": wiring.backend,
-            "pool": wiring.pool,
-            "weight": search.weight,
-            "window": window,
-            "filter_digest": digest_of(tenant, covered, condition),
-            "requirement": search.requirement,
-        }
-        rows.append(row)
-    return tuple(rows)
+        fields = dict(search.lead.fields)
+        if search.members:
+            fields |= _of_all(search)
+        if search.members or fields["name"] in names:
+            fields["name"] = _name(search, names)
+        if search.members or condition:
+            fields["filter_digest"] = digest_of(event.tenant, ",".join(search.corpora), condition)
+        names.add(fields["name"])
+        fields["weight"] = search.weight
+        fields["window"] = window
+        lanes.append(Lane.of_checked(fields))
+    return tuple(lanes)
+
+
+def _of_all(search: Search) -> dict[str, Any]:
+    return {"corpus": ALL_CORPORA, "corpora": search.corpora, "requirement": search.requirement}
+
+
+def _name(search: Search, taken: Container[str]) -> str:
+    wiring = search.lead.wiring
+    return lane_name(wiring.kind, ",".join(search.corpora), wiring.backend, taken)
 
 
 def build_commands(
-    lanes: Sequence[Lane], searches: Sequence[Search], event: QueryClassified
+    lanes: Sequence[Lane], searches: Sequence[Search], event: QueryClassified, inputs: QueryInputs
 ) -> tuple[RetrieveCommand, ...]:
     """What the workers are told: one command per lane, in the same order."""
+    alike: dict[object, dict[str, Any]] = {}
+    commands: list[RetrieveCommand] = []
+    for lane, search in zip(lanes, searches, strict=True):
+        lead = search.lead
+        common = alike.get(lead.searched_with)
+        if common is None:
+            common = alike[lead.searched_with] = _common(event, inputs.of_ready(lead))
+        fields = common.copy()
+        fields["lane"] = lane.name
+        fields["corpus"] = lane.corpus
+        fields["corpora"] = lane.corpora
+        fields["kind"] = lane.kind
+        fields["backend"] = lane.backend
+        fields["filter_digest"] = lane.filter_digest
+        commands.append(RetrieveCommand.of_checked(fields))
+    return tuple(commands)
+
+
+def _common(event: QueryClassified, found: LaneInput) -> dict[str, Any]:
+    """The fields of the commands with one input, in the order of the class; None: the lane's own."""
     query = event.query
-    common = {
+    return {
+        "schema_version": SCHEMA_VERSION,
         "tenant": event.tenant,
         "query_id": event.query_id,
-        "window": query.window,
-        "filter": query.filter,
-        "submitted_ns": event.submitted_ns,
-        "budget_ms": query.budget_ms,
-    }
-    inputs = [search.lead.input for search in searches]
-    commands = _COMMANDS.validate_python(
-        [common | _own(lane, found) for lane, found in zip(lanes, inputs, strict=True)]
-    )
-    return tuple(map(_with_vector, commands, inputs))
-
-
-def _with_vector(command: RetrieveCommand, found: LaneInput) -> RetrieveCommand:
-    """Thousands of numbers that were checked with the query are not walked again for every lane."""
-    return command if found.vector is None else command.model_copy(update={"vector": found.vector})
-
-
-def _own(lane: Lane, found: LaneInput) -> dict[str, object]:
-    """Where the commands of a plan differ, vectors aside."""
-    return {
-        "lane": lane.name,
-        "corpus": lane.corpus,
-        "corpora": lane.corpora,
-        "kind": lane.kind,
-        "backend": lane.backend,
+        "lane": None,
+        "corpus": None,
+        "corpora": None,
+        "kind": None,
+        "backend": None,
         "text": found.text,
         "identifiers": found.identifiers,
+        "vector": found.vector,
         "seeds": found.seeds,
-        "filter_digest": lane.filter_digest,
+        "window": query.window,
+        "filter": query.filter,
+        "filter_digest": None,
+        "submitted_ns": event.submitted_ns,
+        "budget_ms": query.budget_ms,
+        "attempt": 0,
     }

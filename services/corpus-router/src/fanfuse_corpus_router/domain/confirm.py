@@ -12,7 +12,6 @@ from fanfuse_contracts.enums import SourceKind, UnconfirmedReason
 from fanfuse_contracts.plan import Rejection, Unconfirmed
 from fanfuse_corpus_router.domain import rejections
 from fanfuse_corpus_router.domain.lanes import WiredCorpus
-from fanfuse_corpus_router.domain.quorum import released
 
 Standby = Callable[[CorpusCard, WiredCorpus], WiredCorpus]
 """Wires a fallback's card with the weight of the corpus that is down."""
@@ -28,12 +27,12 @@ def with_fallbacks(
     searched = {corpus.card.corpus for corpus in corpora}
     rows: list[WiredCorpus] = []
     for corpus in corpora:
-        substitute = _fallback(corpus, standby, searched, wire) if corpus.down else None
+        substitute = _fallback(corpus, standby, searched, wire) if corpus.lanes.down else None
         if substitute is None:
             rows.append(corpus)
         else:
             searched.add(substitute.card.corpus)
-            rows += (released(corpus), substitute)
+            rows += (corpus._replace(lanes=corpus.lanes.released()), substitute)
     return tuple(rows)
 
 
@@ -42,34 +41,37 @@ def _fallback(
 ) -> WiredCorpus | None:
     allowed = (standby[name] for name in down.card.fallbacks if name in standby and name not in searched)
     wired = (wire(card, down) for card in allowed if card.source is down.source)
-    return next((corpus for corpus in wired if corpus.ready), None)
+    return next((corpus for corpus in wired if corpus.lanes.ready), None)
 
 
 def refusal(corpora: Sequence[WiredCorpus], kinds: frozenset[SourceKind]) -> Rejection | None:
     """Refuse if a corpus of the kinds that must confirm is down and none of these kinds is ready."""
-    concerned = [corpus for corpus in corpora if corpus.source in kinds]
-    down = [corpus for corpus in concerned if corpus.down]
-    if not down or any(corpus.ready for corpus in concerned):
+    down = [corpus for corpus in corpora if corpus.lanes.down and corpus.source in kinds]
+    if not down or any(corpus.lanes.ready and corpus.source in kinds for corpus in corpora):
         return None
     return rejections.unconfirmed_while_down(
-        [corpus.card.corpus for corpus in down], [lane for corpus in down for lane in corpus.skipped]
+        [corpus.card.corpus for corpus in down], [lane for corpus in down for lane in corpus.lanes.skipped]
     )
 
 
 def unconfirmed(corpora: Sequence[WiredCorpus], now_s: float) -> tuple[Unconfirmed, ...]:
     """DOWN and STALE sources, in the order of selection."""
-    stand_ins = {corpus.stands_in_for: corpus.card.corpus for corpus in corpora}
-    rows = (_unconfirmed(corpus, stand_ins.get(corpus.card.corpus), now_s) for corpus in corpora)
+    stand_ins = {one.stands_in_for: one.card.corpus for one in corpora if one.stands_in_for is not None}
+    rows = (_unconfirmed(one, stand_ins.get(one.card.corpus), now_s) for one in corpora if _may_be_unconfirmed(one))
     return tuple(row for row in rows if row is not None)
+
+
+def _may_be_unconfirmed(corpus: WiredCorpus) -> bool:
+    return corpus.lanes.down or corpus.selected.card.freshness_s is not None
 
 
 def _unconfirmed(corpus: WiredCorpus, stand_in: str | None, now_s: float) -> Unconfirmed | None:
     card = corpus.card
-    if corpus.down:
+    if corpus.lanes.down:
         replaced = f"; {stand_in!r} stands in" if stand_in is not None else ""
-        message = f"no backend can be asked: {rejections.lanes_listed(corpus.skipped)}{replaced}"
+        message = f"no backend can be asked: {rejections.lanes_listed(corpus.lanes.skipped)}{replaced}"
         return Unconfirmed(corpus=card.corpus, reason=UnconfirmedReason.DOWN, message=message)
-    old = staleness(card, now_s) if corpus.ready else None
+    old = staleness(card, now_s) if corpus.lanes.ready else None
     return Unconfirmed(corpus=card.corpus, reason=UnconfirmedReason.STALE, message=old) if old is not None else None
 
 

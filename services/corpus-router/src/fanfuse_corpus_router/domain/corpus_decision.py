@@ -9,62 +9,58 @@ from dataclasses import dataclass
 
 from fanfuse_contracts.config import RoutingConfig
 from fanfuse_contracts.enums import Strategy, UnconfirmedReason
-from fanfuse_contracts.plan import CorpusRoutingDecision, Unconfirmed
+from fanfuse_contracts.plan import CorpusCandidate, CorpusRoutingDecision, Unconfirmed
 from fanfuse_corpus_router.domain import rejections
 from fanfuse_corpus_router.domain.candidates import Candidate
-
-MIN_LISTED = 24
-"""Candidates that a decision always lists, best first."""
-RUNNERS_UP = 8
-"""Candidates listed behind the selected ones, and at most so many of those that may not be searched: a tenant with
-thousands of corpora must not fill the answer."""
+from fanfuse_corpus_router.domain.cutoff import RUNNERS_UP
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Candidates, the first `selected_n` of which are searched, and those that may not be searched.
+    """The candidates that the decision tells of, the first `selected_n` of which are searched, and those shut out.
 
-    `reason` is asked for the position of each of the first that is listed.
+    `allowed_n`: how many candidates there are that may be searched. `reason` is asked for each position.
     """
 
-    candidates: Sequence[Candidate]
+    listed: Sequence[Candidate]
     selected_n: int
+    allowed_n: int
     reason: Callable[[int], str]
     shut: Sequence[Candidate] = ()
 
 
 def decide(strategy: Strategy, routing: RoutingConfig, listing: Listing, reason: str) -> CorpusRoutingDecision:
     """The decision; `fan_out` says that every selected corpus is searched in lanes of its own."""
-    candidates, selected_n = listing.candidates, listing.selected_n
-    shown = candidates[: max(MIN_LISTED, selected_n + RUNNERS_UP)]
-    # Rows are validated with the decision, in one go: half the time of one model after the other.
-    return CorpusRoutingDecision.model_validate(
+    listed, selected_n, why = listing.listed, listing.selected_n, listing.reason
+    return CorpusRoutingDecision.of_checked(
         {
             "strategy": strategy,
             "configured": routing.strategy,
-            "selected_corpora": tuple(candidate.card.corpus for candidate in candidates[:selected_n]),
+            "selected_corpora": tuple([candidate.card.corpus for candidate in listed[:selected_n]]),
             "scores": (
-                *[_row(one, place < selected_n, listing.reason(place)) for place, one in enumerate(shown)],
+                *[_row(one, place < selected_n, why(place)) for place, one in enumerate(listed)],
                 *[_row(one, False, why_shut(one)) for one in listing.shut[:RUNNERS_UP]],
             ),
             "fan_out": True,
-            "candidate_n": len(candidates) + len(listing.shut),
+            "candidate_n": listing.allowed_n + len(listing.shut),
             "reason": reason,
         }
     )
 
 
-def _row(candidate: Candidate, selected: bool, reason: str) -> dict[str, object]:
-    """The fields of a `CorpusCandidate`."""
-    return {
-        "corpus": candidate.card.corpus,
-        "score": candidate.score,
-        "probability": candidate.probability,
-        "selected": selected,
-        "reason": reason,
-        "boosted_by": candidate.boosts,
-        "excluded_by": candidate.excludes,
-    }
+def _row(candidate: Candidate, selected: bool, reason: str) -> CorpusCandidate:
+    card, score, probability, _, boosts, excludes, _ = candidate
+    return CorpusCandidate.of_checked(
+        {
+            "corpus": card.corpus,
+            "score": score,
+            "probability": probability,
+            "selected": selected,
+            "reason": reason,
+            "boosted_by": boosts,
+            "excluded_by": excludes,
+        }
+    )
 
 
 def why_shut(candidate: Candidate) -> str:

@@ -5,30 +5,44 @@ for each. Whoever passes comes before whoever does not, so a selection is always
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from fanfuse_contracts import limits
 from fanfuse_contracts.config import RoutingConfig
 from fanfuse_contracts.enums import Strategy
-from fanfuse_corpus_router.domain.candidates import Candidate
+from fanfuse_corpus_router.domain.candidates import Candidate, Order
 
 _ROUNDING = 1.0 + 1e-9
 """Costs such as 0.1 + 0.2 fill a maximum of 0.3 exactly."""
+
+
+MIN_LISTED = 24
+"""Candidates that a decision always lists, best first."""
+RUNNERS_UP = 8
+"""Candidates listed behind the selected ones, and at most so many of those that may not be searched: a tenant with
+thousands of corpora must not fill the answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cutoff:
     """The first `selected_n` of `order` are searched; the first `passed_n` have nothing against them."""
 
-    order: tuple[Candidate, ...]
+    order: Order
+    listed: tuple[Candidate, ...]
+    """The first ones, as far as the decision tells of them."""
     passed_n: int
     selected_n: int
     bar: "Bar"
 
+    @property
+    def selected(self) -> tuple[Candidate, ...]:
+        """What is searched."""
+        return self.listed[: self.selected_n]
+
     def reason(self, position: int) -> str:
         """Why the candidate at this position is selected, or is not."""
-        candidate, routing = self.order[position], self.bar.routing
+        candidate, routing = self.listed[position], self.bar.routing
         if position < self.passed_n:
             return self._praise(position) if position < self.selected_n else self._limit(position)
         objection = self.bar.objection(candidate)
@@ -37,7 +51,7 @@ class Cutoff:
         return self._limit(position) if position < routing.min_corpora else objection
 
     def _praise(self, position: int) -> str:
-        candidate, max_cost = self.order[position], self.bar.routing.max_cost
+        candidate, max_cost = self.listed[position], self.bar.routing.max_cost
         dear = position == 0 and 0 < max_cost < candidate.card.cost
         return praise(candidate) + (f", the best one stays although it costs more than {max_cost:g}" if dear else "")
 
@@ -59,14 +73,26 @@ class Bar:
     threshold: float
     """Its probability must reach this."""
 
-    def part(self, candidates: Sequence[Candidate]) -> tuple[list[Candidate], list[Candidate]]:
-        """Those that nothing speaks against, and the rest; nothing does where a capability is asked for."""
-        above, threshold = (0.0 if self.positive else -math.inf), self.threshold
+    def passes(self, candidate: Candidate) -> bool:
+        """True if nothing speaks against a candidate; nothing does where a capability is asked of it."""
+        if candidate.asked:
+            return True
+        return (candidate.score > 0.0 or not self.positive) and candidate.probability >= self.threshold
+
+    def part(self, order: Order) -> tuple[Order, int]:
+        """Those that pass, then the rest, each in their order; and how many pass."""
+        front, behind = self._split(order.front)
+        back, last = self._split(order.back)
+        if order.like is not None and self.passes(order.like):
+            passed_n = len(front) + len(order.silent) + len(back)
+            return replace(order, front=front, back=[*back, *behind, *last]), passed_n
+        return replace(order, front=[*front, *back, *behind], back=last), len(front) + len(back)
+
+    def _split(self, candidates: Iterable[Candidate]) -> tuple[list[Candidate], list[Candidate]]:
         passed: list[Candidate] = []
         failed: list[Candidate] = []
         for one in candidates:
-            passes = one.asked or (one.score > above and one.probability >= threshold)
-            (passed if passes else failed).append(one)
+            (passed if self.passes(one) else failed).append(one)
         return passed, failed
 
     def objection(self, candidate: Candidate) -> str:
@@ -76,16 +102,17 @@ class Bar:
         return f"probability {candidate.probability:.3f} is below score_threshold {self.threshold:g}"
 
 
-def cut_off(strategy: Strategy, allowed: Sequence[Candidate], routing: RoutingConfig) -> Cutoff:
+def cut_off(strategy: Strategy, allowed: Order, routing: RoutingConfig) -> Cutoff:
     """Positive score (unless nothing speaks for any) and threshold, then the floor, then the ceiling and the cost."""
     judged = strategy is not Strategy.ALL
     # Where rules only excluded, nothing speaks for one of the others: all of them are candidates.
-    positive = judged and (strategy is Strategy.LEARNED or any(candidate.boosts for candidate in allowed))
+    positive = judged and (strategy is Strategy.LEARNED or any(one.boosts for one in allowed.spoken_of))
     bar = Bar(routing, positive, routing.score_threshold if judged else 0.0)
-    passed, failed = bar.part(allowed)
-    order = (*passed, *failed)
-    wanted = min(max(len(passed), routing.min_corpora), len(order), _ceiling(routing))
-    return Cutoff(order, len(passed), affordable(order[:wanted], routing.max_cost), bar)
+    order, passed_n = bar.part(allowed)
+    wanted = min(max(passed_n, routing.min_corpora), len(order), _ceiling(routing))
+    listed = order.first(max(MIN_LISTED, wanted + RUNNERS_UP))
+    selected_n = affordable(listed[:wanted], routing.max_cost)
+    return Cutoff(order, listed[: max(MIN_LISTED, selected_n + RUNNERS_UP)], passed_n, selected_n, bar)
 
 
 def _ceiling(routing: RoutingConfig) -> int:

@@ -65,7 +65,7 @@ def named_corpora(
         *([f"cannot answer {capability!r}: {rejections.listed(unable)}"] if unable else ()),
     )
     ranking = rank_candidates(able, event.corpus_scores, routing.learned_temperature, nothing_is_shut, capability)
-    return Named(ranking.allowed, notes)
+    return Named(ranking.allowed.first(len(able)), notes)
 
 
 def explicit_selection(
@@ -82,7 +82,8 @@ def explicit_selection(
         candidate = named.candidates[position]
         return "; ".join((each[position], *([out_of_scope_message(candidate)] if candidate.topics else ())))
 
-    listing = Listing(named.candidates, len(named.candidates), reason)
+    count = len(named.candidates)
+    listing = Listing(named.candidates, count, count, reason)
     return Selection(
         decision=decide(Strategy.EXPLICIT, routing, listing, "; ".join((why, *named.notes))),
         corpora=corpora,

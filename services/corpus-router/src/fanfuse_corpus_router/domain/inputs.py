@@ -12,6 +12,7 @@ from fanfuse_contracts.corpus import EmbedderSpec
 from fanfuse_contracts.enums import Kind
 from fanfuse_contracts.query import QueryVector, SubmittedQuery
 from fanfuse_corpus_router.domain.languages import language_problem
+from fanfuse_corpus_router.domain.wired import WiredLane
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +41,31 @@ class QueryInputs:
         self._text = LaneInput(query.text)
         self._keyword = keyword_input(query, classification)
         self._graph = graph_input(query, classification)
+        self._vectors: dict[bytes, LaneInput | NoInput] = {}
 
-    def of(self, kind: Kind, embedder: EmbedderSpec | None) -> LaneInput | NoInput:
-        """The input of a lane of this kind on a corpus with this embedder."""
+    def of(self, lane: WiredLane) -> LaneInput | NoInput:
+        """The input of a lane."""
+        kind, spec = lane.searched_with
         if kind is Kind.KEYWORD:
             return self._keyword
-        return self._vector(embedder) if kind is Kind.VECTOR else self._graph
+        return self.vector(lane.embedder, spec) if kind is Kind.VECTOR else self._graph
+
+    def of_ready(self, lane: WiredLane) -> LaneInput:
+        """The input of a lane that has one."""
+        found = self.of(lane)
+        assert isinstance(found, LaneInput)
+        return found
+
+    def problems(self, embedder: EmbedderSpec | None, spec: bytes) -> tuple[str | None, ...]:
+        """Per kind, why lanes of a corpus with this embedder have nothing to search with; None where they have."""
+        return tuple(map(_problem, (self.vector(embedder, spec), self._keyword, self._graph)))
+
+    def vector(self, embedder: EmbedderSpec | None, spec: bytes) -> LaneInput | NoInput:
+        """The input of a vector lane; `spec` is that of the embedder."""
+        found = self._vectors.get(spec)
+        if found is None:
+            found = self._vectors[spec] = self._vector(embedder)
+        return found
 
     def _vector(self, embedder: EmbedderSpec | None) -> LaneInput | NoInput:
         """The caller's vector, else that of the hypothetical answer, else the text for an embedder that knows it."""
@@ -57,6 +77,10 @@ class QueryInputs:
                 return LaneInput(query.text, vector=vector.values)
         problem = _embedding_problem(embedder, query, self._classification)
         return self._text if problem is None else NoInput(problem)
+
+
+def _problem(found: LaneInput | NoInput) -> str | None:
+    return found.reason if isinstance(found, NoInput) else None
 
 
 def _fits(vector: QueryVector, embedder: EmbedderSpec) -> bool:

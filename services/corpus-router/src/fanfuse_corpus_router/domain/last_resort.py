@@ -13,6 +13,7 @@ from fanfuse_contracts.enums import RejectionCode, Strategy
 from fanfuse_contracts.plan import Rejection
 from fanfuse_corpus_router.domain.candidates import excluded, excluded_or_out_of_scope, rank_candidates
 from fanfuse_corpus_router.domain.corpus_decision import Listing, decide
+from fanfuse_corpus_router.domain.cutoff import MIN_LISTED
 from fanfuse_corpus_router.domain.selected import SelectedCorpus, Selection
 
 _WANT_OF_A_CORPUS = {
@@ -44,20 +45,22 @@ def select_last_resort(
     if why is None:
         return refusal
     query, temperature = event.query, routing.learned_temperature
-    mine = rank_candidates([held], event.corpus_scores, temperature, excluded_or_out_of_scope, query.capability).allowed
+    mine = rank_candidates(
+        [held], event.corpus_scores, temperature, excluded_or_out_of_scope, query.capability
+    ).allowed.first(1)
     if not mine:
         return refusal
-    rest = rank_candidates(others, event.corpus_scores, temperature, excluded)
-    # Nobody competes with the last resort: the others have no probability.
-    rows = (*mine, *(one._replace(probability=0.0) for one in rest.allowed))
 
     def reason(position: int) -> str:
         return "not pinned" if position else f"the last resort: {why}"
 
+    rest = rank_candidates(others, event.corpus_scores, temperature, excluded)
+    # Nobody competes with the last resort: the others have no probability.
+    runners_up = [one._replace(probability=0.0) for one in rest.allowed.first(MIN_LISTED - 1)]
+    listing = Listing((*mine, *runners_up), 1, 1 + len(rest.allowed), reason, rest.shut)
+
     return Selection(
-        decision=decide(
-            Strategy.UNCONSTRAINED, routing, Listing(rows, 1, reason, rest.shut), f"the last resort: {why}"
-        ),
+        decision=decide(Strategy.UNCONSTRAINED, routing, listing, f"the last resort: {why}"),
         corpora=(SelectedCorpus(held, 1.0, asked=mine[0].asked),),
         shape=event.classification.shape,
     )

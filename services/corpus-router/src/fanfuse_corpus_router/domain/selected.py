@@ -4,6 +4,7 @@ In: nothing. Out: frozen data that selection makes and planning reads. It decide
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from fanfuse_contracts.classification import AskedCapability
 from fanfuse_contracts.corpus import CorpusCard
@@ -12,8 +13,7 @@ from fanfuse_contracts.plan import CorpusRoutingDecision, Unconfirmed
 from fanfuse_contracts.weights import Weights
 
 
-@dataclass(frozen=True, slots=True)
-class SelectedCorpus:
+class SelectedCorpus(NamedTuple):
     """A corpus to search and its share of the relevance (1.0 for a single one)."""
 
     card: CorpusCard

@@ -86,17 +86,17 @@ def _missed(
         return ()
     whole = _rank(cards, event, routing, obey_scope=False)
     cutoff = cut_off(_strategy(whole, routing), whole.allowed, routing)
-    return out_of_scope(cutoff.order[: cutoff.selected_n])
+    return out_of_scope(cutoff.selected)
 
 
 def _strategy(ranking: Ranking, routing: RoutingConfig) -> Strategy:
     """The effective strategy: the first one that has something to go by, up to the configured one."""
     if routing.strategy is Strategy.ALL:
         return Strategy.ALL
-    if any(one.boosts for one in ranking.allowed) or any(one.excludes for one in ranking.shut):
+    if any(one.boosts for one in ranking.allowed.spoken_of) or any(one.excludes for one in ranking.shut):
         return Strategy.STATIC_RULES
-    differ = ranking.allowed[0].probability != ranking.allowed[-1].probability
-    return Strategy.LEARNED if routing.strategy is Strategy.LEARNED and differ else Strategy.ALL
+    tells_apart = routing.strategy is Strategy.LEARNED and ranking.allowed.differ
+    return Strategy.LEARNED if tells_apart else Strategy.ALL
 
 
 def _selection(
@@ -107,13 +107,15 @@ def _selection(
     event: QueryClassified,
     unconfirmed: tuple[Unconfirmed, ...],
 ) -> Selection:
-    chosen = cutoff.order[: cutoff.selected_n]
-    listing = Listing(cutoff.order, cutoff.selected_n, cutoff.reason, ranking.shut)
+    chosen = cutoff.selected
+    listing = Listing(cutoff.listed, cutoff.selected_n, len(cutoff.order), cutoff.reason, ranking.shut)
     return Selection(
         decision=decide(strategy, routing, listing, _why(strategy, cutoff, event, routing)),
         corpora=tuple(
-            SelectedCorpus(one.card, weight, asked=one.asked)
-            for one, weight in zip(chosen, corpus_weights(chosen), strict=True)
+            [
+                SelectedCorpus(one.card, weight, None, one.asked)
+                for one, weight in zip(chosen, corpus_weights(chosen), strict=True)
+            ]
         ),
         shape=event.classification.shape,
         standby=_standby(cutoff),
@@ -122,8 +124,10 @@ def _selection(
 
 
 def _standby(cutoff: Cutoff) -> tuple[CorpusCard, ...]:
-    named = {name for one in cutoff.order[: cutoff.selected_n] for name in one.card.fallbacks}
-    rest = cutoff.order[cutoff.selected_n :] if named else ()
+    named = {name for one in cutoff.selected for name in one.card.fallbacks}
+    if not named:
+        return ()
+    rest = cutoff.order.first(len(cutoff.order))[cutoff.selected_n :]
     return tuple(candidate.card for candidate in rest if candidate.card.corpus in named)
 
 

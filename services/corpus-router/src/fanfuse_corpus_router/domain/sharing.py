@@ -9,66 +9,61 @@ from collections.abc import Sequence, Set
 from typing import NamedTuple
 
 from fanfuse_contracts import limits
-from fanfuse_contracts.enums import Kind
 from fanfuse_contracts.quorum import Requirement, strictest
-from fanfuse_corpus_router.domain.lanes import ReadyLane
+from fanfuse_corpus_router.domain.lanes import ReadyLane, WiredCorpus
+from fanfuse_corpus_router.domain.wired import WiredLane
 
 
 class Search(NamedTuple):
-    """One lane of a plan. All members agree in kind, backend, pool and input; more than one make a shared lane."""
+    """One lane of a plan: of one corpus, or shared by several that agree in kind, backend, pool and input."""
 
-    members: tuple[ReadyLane, ...]
+    lead: WiredLane
+    """The first one."""
     corpora: tuple[str, ...]
     """Whose chunks are searched, sorted."""
     weight: float
     """Backend weight × corpus weight: the strongest backend weight, and the corpora's share of the relevance."""
+    requirement: Requirement
+    """That of its strictest corpus: with the lane all of them lose theirs."""
+    members: tuple[WiredLane, ...] = ()
+    """Empty for a lane of one corpus."""
 
     @property
-    def lead(self) -> ReadyLane:
-        """The first member."""
-        return self.members[0]
-
-    @property
-    def requirement(self) -> Requirement:
-        """That of its strictest corpus: with the lane all of them lose theirs."""
-        members = self.members
-        return strictest(lane.requirement for lane in members) if len(members) > 1 else members[0].requirement
-
-    @property
-    def shared(self) -> bool:
-        """True if several corpora are searched in one call."""
-        return len(self.members) > 1
+    def lanes(self) -> tuple[WiredLane, ...]:
+        """The wired lanes that it stands for."""
+        return self.members or (self.lead,)
 
 
-def _alone(lane: ReadyLane) -> Search:
-    return Search((lane,), (lane.corpus,), lane.backend_weight * lane.corpus_weight)
+_Weighed = tuple[ReadyLane, float]
+"""A lane and the share of its corpus."""
 
 
-def _together(members: Sequence[ReadyLane]) -> Search:
-    if len(members) == 1:
-        return _alone(members[0])
-    share = min(math.fsum(lane.corpus_weight for lane in members), 1.0)
-    weight = max(lane.backend_weight for lane in members) * share
-    return Search(tuple(members), tuple(sorted(lane.corpus for lane in members)), weight)
-
-
-def group_lanes(ready: Sequence[ReadyLane], *, fan_out: bool) -> tuple[Search, ...]:
-    """One search per lane if `fan_out`; else lanes that one call can serve are joined at the place of the first."""
+def group_lanes(corpora: Sequence[WiredCorpus], *, fan_out: bool) -> tuple[Search, ...]:
+    """One search per ready lane if `fan_out`; else lanes that one call can serve are joined where the first stands."""
     if fan_out:
-        return tuple(map(_alone, ready))
-    groups: dict[object, list[ReadyLane]] = {}
-    for lane in ready:
-        groups.setdefault(_identity(lane), []).append(lane)
+        return tuple(
+            [
+                Search(lane, lane.alone, weight * corpus.selected.weight, lane.requirement)
+                for corpus in corpora
+                for lane, weight in corpus.lanes.ready
+            ]
+        )
+    groups: dict[object, list[_Weighed]] = {}
+    for corpus in corpora:
+        for ready in corpus.lanes.ready:
+            groups.setdefault(ready.lane.identity, []).append((ready, corpus.selected.weight))
     return tuple(map(_together, groups.values()))
 
 
-def _identity(lane: ReadyLane) -> object:
-    """Lanes of equal identity can be searched in one call."""
-    wiring = lane.wiring
-    if not wiring.shared:
-        return lane.corpus, wiring.kind, wiring.backend
-    embedder = lane.embedder if wiring.kind is Kind.VECTOR else None
-    return wiring.kind, wiring.backend, wiring.pool, embedder
+def _together(group: Sequence[_Weighed]) -> Search:
+    lanes = tuple(ready.lane for ready, _ in group)
+    if len(group) == 1:
+        ready, share = group[0]
+        return Search(ready.lane, ready.lane.alone, ready.weight * share, ready.lane.requirement)
+    share = min(math.fsum(share for _, share in group), 1.0)
+    weight = max(ready.weight for ready, _ in group) * share
+    corpora = tuple(sorted(lane.key[0] for lane in lanes))
+    return Search(lanes[0], corpora, weight, strictest(lane.requirement for lane in lanes), lanes)
 
 
 def heaviest(searches: Sequence[Search], first: Set[str]) -> tuple[tuple[Search, ...], tuple[Search, ...]]:
@@ -79,13 +74,12 @@ def heaviest(searches: Sequence[Search], first: Set[str]) -> tuple[tuple[Search,
     """
     if len(searches) <= limits.MAX_LANES:
         return tuple(searches), ()
-    ranked = sorted(range(len(searches)), key=lambda position: _standing(searches[position], first, position))
-    kept = set(ranked[: limits.MAX_LANES])
+    standing = [
+        (one.requirement is not Requirement.MUST, first.isdisjoint(one.corpora), -one.weight) for one in searches
+    ]
+    # Sorting is stable: of equal ones the earlier stays in front.
+    kept = set(sorted(range(len(searches)), key=standing.__getitem__)[: limits.MAX_LANES])
     return (
-        tuple(search for position, search in enumerate(searches) if position in kept),
-        tuple(search for position, search in enumerate(searches) if position not in kept),
+        tuple([search for position, search in enumerate(searches) if position in kept]),
+        tuple([search for position, search in enumerate(searches) if position not in kept]),
     )
-
-
-def _standing(search: Search, first: Set[str], position: int) -> tuple[bool, bool, float, int]:
-    return search.requirement is not Requirement.MUST, first.isdisjoint(search.corpora), -search.weight, position
