@@ -5,6 +5,8 @@ Everything accepts and returns contract models and raises typed `BusError`s. Sub
 
 import asyncio
 import json
+import math
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -73,6 +75,11 @@ class Bus:
         self.js: JetStreamContext = client.jetstream(timeout=limits.PUBLISH_TIMEOUT_S)
         self.instance = instance
         self._clock = clock
+        self._back_at = -math.inf
+
+    def reconnected(self) -> None:
+        """The connection was lost and is there again."""
+        self._back_at = time.monotonic()
 
     # -- time ---------------------------------------------------------------------------------------------------
 
@@ -87,6 +94,15 @@ class Bus:
     def remaining_ms(self, submitted_ns: int, budget_ms: int) -> float:
         """Milliseconds left of a budget; negative when it is over."""
         return budget_ms - self.elapsed_ms(submitted_ns)
+
+    def was_interrupted(self, submitted_ns: int, budget_ms: int) -> bool:
+        """True if the connection was lost since a query was stored, or came back less than one budget before that.
+
+        What a query waits for may be lost while the bus is away. When it is back, all that had waited is carried out
+        at once, and is over (answered or expired) after one budget.
+        """
+        back_ms = (time.monotonic() - self._back_at) * 1e3
+        return not self.nc.is_connected or back_ms < self.elapsed_ms(submitted_ns) + budget_ms
 
     # -- publish ------------------------------------------------------------------------------------------------
 

@@ -146,6 +146,7 @@ class Process:
 
     async def _on_reconnect(self) -> None:
         self.metrics.inc(metrics.RECONNECTS_TOTAL)
+        self.context.bus.reconnected()
         self._supervise(self._set_up_again())
 
     async def _set_up_again(self) -> None:

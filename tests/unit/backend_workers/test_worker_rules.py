@@ -34,6 +34,14 @@ def test_request_faults_and_unfair_timeouts_are_not_the_backends() -> None:
     assert is_backend_fault(FailureKind.UNAVAILABLE, 1.0)
 
 
+def test_only_a_timeout_is_excused_by_a_bus_that_was_away() -> None:
+    """What had waited is carried out at once; an engine that refuses is down all the same."""
+    excused = {kind for kind in FailureKind if is_backend_fault(kind, 1_000.0)} - {
+        kind for kind in FailureKind if is_backend_fault(kind, 1_000.0, interrupted=True)
+    }
+    assert excused == {FailureKind.TIMEOUT}
+
+
 def test_successes_are_sampled_and_no_call_is_lost_or_counted_twice() -> None:
     sampler = OutcomeSampler()
     rows = [row for i in range(25) for row in sampler.observe(BACKEND, None, float(i) / 10)]

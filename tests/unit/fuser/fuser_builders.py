@@ -230,6 +230,9 @@ class LoopClock:
         assert submitted_ns == 1
         return (asyncio.get_running_loop().time() - self._start) * 1e3
 
+    def was_interrupted(self, submitted_ns: int, budget_ms: int) -> bool:
+        return False
+
 
 class MemoryAnswers:
     """First stored wins."""

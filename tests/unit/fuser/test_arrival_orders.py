@@ -56,6 +56,9 @@ class StillClock:
     def elapsed_ms(self, submitted_ns: int) -> float:
         return float(submitted_ns)
 
+    def was_interrupted(self, submitted_ns: int, budget_ms: int) -> bool:
+        return False
+
 
 async def answered(policy, stored, heard=(), late=(), **query):
     """The answer of the plan: some replies read, some heard in their order, some while texts are fetched."""

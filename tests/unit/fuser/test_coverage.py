@@ -112,6 +112,11 @@ def test_silence_is_held_against_a_backend_only_where_there_was_time():
     assert [one.lane.name for one in lanes_to_report(results, 40.0)] == ["docs-graph"]
 
 
+def test_silence_while_the_bus_was_away_says_nothing_of_a_backend():
+    results = [lost(VECTOR), lost(GRAPH, Loss.NO_WORKER)]
+    assert [one.lane.name for one in lanes_to_report(results, 1_900.0, interrupted=True)] == ["docs-graph"]
+
+
 def test_a_lane_that_stood_in_a_queue_says_nothing_of_its_backend():
     """Its workers live, and tell of an engine that is slow themselves."""
     results = [lost(VECTOR), lost(KEYWORD), lost(GRAPH, Loss.NO_WORKER)]

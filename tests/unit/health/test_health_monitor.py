@@ -157,3 +157,42 @@ async def test_a_failure_in_a_thousand_degrades_nothing_at_fifty_a_second(world,
             await replica.monitor.on_outcome(outcome, 0.0)
     assert failures > 10
     assert any(state is BackendHealth.DEGRADED for state, _ in world.store.states) is degrades
+
+
+async def test_a_stream_that_began_anew_takes_no_success_away(world, fail, succeed):
+    """The broker restarted, and with it the stream in memory: three late calls are not all that a replica ever saw."""
+    replica = world.replica()
+    await replica.monitor.on_outcome(succeed(weight=100), age_s=0.0)
+    world.clock.pass_s(5.0)
+    replica.monitor.begin_replay()
+    for _ in range(3):
+        await replica.monitor.on_outcome(fail(), age_s=1.0)
+    replica.monitor.end_replay()
+    await replica.monitor.judge_all()
+    assert world.store.history == []
+    # What the stream still holds counts once, however often it is read.
+    for _ in range(5):
+        replica.monitor.begin_replay()
+        for _ in range(3):
+            await replica.monitor.on_outcome(fail(), age_s=1.0)
+        replica.monitor.end_replay()
+    await replica.monitor.judge_all()
+    assert world.store.history == []
+    # And an engine that is gone is known all the same: a fifth of what was seen, or six in a row.
+    for _ in range(3):
+        await replica.monitor.on_outcome(fail(), age_s=0.0)
+    assert world.store.states == [(DEGRADED, 1)]
+
+
+async def test_a_stream_that_is_empty_leaves_the_window_as_it_was(world, fail, succeed):
+    replica = world.replica()
+    await replica.monitor.on_outcome(succeed(weight=100), age_s=0.0)
+    replica.monitor.begin_replay()
+    replica.monitor.end_replay()
+    for _ in range(3):
+        await replica.monitor.on_outcome(fail(), age_s=0.0)
+    assert world.store.history == []
+    world.clock.pass_s(61.0)
+    for _ in range(3):
+        await replica.monitor.on_outcome(fail(), age_s=0.0)
+    assert (world.store.history[0].failures, world.store.history[0].outcomes) == (3, 3), "the old is too old"

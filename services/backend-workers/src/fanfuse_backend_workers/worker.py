@@ -43,6 +43,9 @@ class Clock(Protocol):
     def remaining_ms(self, submitted_ns: int, budget_ms: int) -> float:
         """Milliseconds left of a budget; negative when it is over."""
 
+    def was_interrupted(self, submitted_ns: int, budget_ms: int) -> bool:
+        """True if the bus was away since a query was stored, or less than its budget before."""
+
 
 @dataclass(frozen=True, slots=True)
 class LaneEnd:
@@ -93,7 +96,13 @@ class Worker:
         except SearchError as error:
             log = _log.debug if error.kind is FailureKind.EXPIRED else _log.warning
             log("lane.failed", **_facts(command, error))
-            return LaneEnd(failed(address_of(command), error), _blames_backend(error))
+            return LaneEnd(failed(address_of(command), error), self._blames_backend(command, error))
+
+    def _blames_backend(self, command: RetrieveCommand, error: SearchError) -> bool:
+        if not isinstance(error, LaneError) or error.given_ms is None:
+            return False
+        interrupted = self._clock.was_interrupted(command.submitted_ns, command.budget_ms)
+        return is_backend_fault(error.kind, error.given_ms, interrupted=interrupted)
 
     def _check_wanted(self, command: RetrieveCommand) -> None:
         if (command.tenant, command.query_id) in self._cancelled:
@@ -171,11 +180,6 @@ async def ask(engine: SearchEngine, request: SearchRequest) -> EngineResult:
     except Exception as error:
         _log.error("engine.raised", kind=engine.kind.value, exc_info=error)
         raise SearchError(FailureKind.UNAVAILABLE, f"the engine failed: {type(error).__name__}") from error
-
-
-def _blames_backend(error: SearchError) -> bool:
-    given_ms = error.given_ms if isinstance(error, LaneError) else None
-    return given_ms is not None and is_backend_fault(error.kind, given_ms)
 
 
 def _of_corpus(command: RetrieveCommand, corpus: str, message: str) -> str:

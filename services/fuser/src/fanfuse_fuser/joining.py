@@ -101,8 +101,13 @@ class PlanRun:
             page, applied = EMPTY_PAGE, None
         joined = Joined(join.results(), total, join.rejected, join.cancelled(), applied)
         answer = assemble(self._planned, joined, page, arrived_ms=self._arrived_ms, elapsed_ms=self._elapsed_ms())
-        silent = () if join.cancelled() else lanes_to_report(joined.results, waited_ms, self._pressed())
+        silent = () if join.cancelled() else self._silent(joined.results, waited_ms)
         return Outcome(answer, silent, any(result.loss in NOT_WAITED for result in joined.results))
+
+    def _silent(self, results: Sequence[LaneResult], waited_ms: float) -> tuple[LaneResult, ...]:
+        planned = self._planned
+        interrupted = self._world.clock.was_interrupted(planned.submitted_ns, planned.query.budget_ms)
+        return lanes_to_report(results, waited_ms, self._pressed(), interrupted=interrupted)
 
     # -- replies ------------------------------------------------------------------------------------------------
 

@@ -54,6 +54,9 @@ class Clock(Protocol):
     def elapsed_ms(self, submitted_ns: int) -> float:
         """Milliseconds since the broker stored a message."""
 
+    def was_interrupted(self, submitted_ns: int, budget_ms: int) -> bool:
+        """True if the bus was away in that time, or less than a budget before."""
+
 
 class Answers(Protocol):
     """Where the one answer goes."""

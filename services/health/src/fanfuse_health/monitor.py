@@ -12,7 +12,7 @@ from fanfuse_contracts.health import BackendOutcome
 from fanfuse_health.domain.rules import Rules
 from fanfuse_health.domain.standing import Standing, Stored, adopt
 from fanfuse_health.domain.transitions import Transition, judge
-from fanfuse_health.domain.window import Window, counts, observe, restart
+from fanfuse_health.domain.window import Window, counts, earlier, observe, restart
 from fanfuse_health.ports import BackendKey, StateStore
 from fanfuse_runtime.errors import BusError
 from fanfuse_runtime.logs import get_logger
@@ -37,6 +37,7 @@ class Monitor:
         self._now_s = now_s
         self._watched: dict[BackendKey, Watched] = {}
         self._replayed = False
+        self._oldest_is_next = False
 
     @property
     def known(self) -> tuple[BackendKey, ...]:
@@ -53,26 +54,36 @@ class Monitor:
         return self._watched[key]
 
     def begin_replay(self) -> None:
-        """Outcomes are read from the oldest again. Half a replay is not judged: its successes are still to come."""
-        self._replayed = False
-        for watched in self._watched.values():
-            watched.window = Window(watched.window.since_s)
+        """Outcomes are read from the oldest again. Half a replay is not judged: its successes are still to come.
+
+        What is older than the oldest outcome that is read stays known: a stream in memory begins anew with its broker,
+        and the first failures after that must not be all that a window holds.
+        """
+        self._replayed, self._oldest_is_next = False, True
 
     def end_replay(self) -> None:
         """The stream is read to its end: windows are whole, and the next tick judges them."""
-        self._replayed = True
+        self._replayed, self._oldest_is_next = True, False
 
     async def on_outcome(self, outcome: BackendOutcome, age_s: float) -> None:
         """Enter one outcome and act on it."""
         key = BackendKey(outcome.kind, outcome.backend)
         watched, now_s = self._of(key), self._now_s()
-        watched.window = observe(watched.window, outcome, now_s - max(0.0, age_s), now_s, self._rules.window_s)
+        at_s = now_s - max(0.0, age_s)
+        self._begin_from(at_s)
+        watched.window = observe(watched.window, outcome, at_s, now_s, self._rules.window_s)
         if self._replayed and not outcome.ok and counts(outcome):
             try:
                 await self._judge(key)
             except BusError as error:
                 # Reading goes on; `judge_all` of the next tick tries again.
                 _log.warning("health.transition_postponed", kind=key.kind, backend=key.backend, error=str(error))
+
+    def _begin_from(self, at_s: float) -> None:
+        if self._oldest_is_next:
+            self._oldest_is_next = False
+            for watched in self._watched.values():
+                watched.window = earlier(watched.window, at_s)
 
     async def judge_all(self) -> None:
         """Judge every backend: catches up on a transition that could not be written before."""

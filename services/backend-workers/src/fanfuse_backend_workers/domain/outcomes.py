@@ -35,9 +35,10 @@ def is_probe(command: RetrieveCommand) -> bool:
     return command.lane == PROBE_LANE and command.query_id.startswith(PROBE_PREFIX)
 
 
-def is_backend_fault(kind: FailureKind, given_ms: float) -> bool:
-    """True if a failed call speaks against the backend; `given_ms`: the time it was given."""
-    if kind is FailureKind.TIMEOUT and given_ms < limits.FAIR_CALL_MS:
+def is_backend_fault(kind: FailureKind, given_ms: float, *, interrupted: bool = False) -> bool:
+    """True if a failed call speaks against the backend. `given_ms`: the time it was given; `interrupted`: the bus was
+    away shortly before or since its query was stored, so that it is one of many that are carried out at once."""
+    if kind is FailureKind.TIMEOUT and (interrupted or given_ms < limits.FAIR_CALL_MS):
         return False
     return kind.counts_against_backend
 

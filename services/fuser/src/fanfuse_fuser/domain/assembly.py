@@ -70,14 +70,20 @@ def assemble(planned: QueryPlanned, joined: Joined, page: Page, *, arrived_ms: f
 
 
 def lanes_to_report(
-    results: Sequence[LaneResult], waited_ms: float, pressed: Container[tuple[Kind, str]] = ()
+    results: Sequence[LaneResult],
+    waited_ms: float,
+    pressed: Container[tuple[Kind, str]] = (),
+    *,
+    interrupted: bool = False,
 ) -> tuple[LaneResult, ...]:
     """Lanes whose silence is held against their backend: health hears of them from no one else.
 
     `pressed`: (kind, pool) under pressure. Their workers live, and tell of an engine that is slow; a command that only
-    stood in the queue behind others says nothing of it.
+    stood in the queue behind others says nothing of it. `interrupted`: the bus was away, so that commands and
+    replies were lost or late, whoever was asked.
     """
-    silent = {Loss.NO_WORKER, Loss.NEVER_REPLIED} if waited_ms >= limits.FAIR_CALL_MS else {Loss.NO_WORKER}
+    fair = waited_ms >= limits.FAIR_CALL_MS and not interrupted
+    silent = {Loss.NO_WORKER, Loss.NEVER_REPLIED} if fair else {Loss.NO_WORKER}
     lost = (result for result in results if result.loss in silent)
     return tuple(one for one in lost if one.loss is Loss.NO_WORKER or (one.lane.kind, one.lane.pool) not in pressed)
 

@@ -1,8 +1,8 @@
 """Reads all of OUTCOMES in order, with the age of each outcome, for as long as the process lives.
 
 A nameless consumer without acknowledgements: whenever a message is missed or the server falls silent, everything is
-read again from the oldest, so the window is rebuilt instead of guessed. (nats-py's ordered consumer resumes at its last
-sequence, which a memory stream has not reached yet after a broker restart.)
+read again from the oldest, so the window is rebuilt as far back as the stream reaches, instead of guessed. (nats-py's
+ordered consumer resumes at its last sequence, which a memory stream has not reached yet after a broker restart.)
 """
 
 import asyncio

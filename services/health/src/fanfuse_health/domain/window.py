@@ -75,6 +75,12 @@ def restart(window: Window, since_s: float) -> Window:
     return Window(since_s, tuple(tally for tally in window.tallies if tally.slot > slot_of(since_s)))
 
 
+def earlier(window: Window, at_s: float) -> Window:
+    """Only what was seen before `at_s`, from where everything is about to be entered again."""
+    # Ages are measured anew: one that comes out a little smaller must not count an outcome in two slots.
+    return replace(window, tallies=tuple(tally for tally in window.tallies if tally.slot < slot_of(at_s) - 1))
+
+
 def run(window: Window, now_s: float, window_s: float) -> int:
     """Weighted failures since the last success: those of later slots, so that order within a slot does not matter."""
     oldest = slot_of(now_s - window_s)
