@@ -21,7 +21,8 @@ from fanfuse_contracts.fusion import FusionConfig, FusionPolicy
 from fanfuse_contracts.plan import Lane
 from fanfuse_contracts.retrieval import LaneHit
 from fanfuse_evaluation.measures import ndcg
-from fanfuse_fuser.domain.fusion import RankedList, fuse
+from fanfuse_fuser.domain.fusion import fuse
+from fanfuse_fuser.domain.ranked import RankedList
 from fanfuse_testing.collections import shared_folder
 
 TOP: Final = 10

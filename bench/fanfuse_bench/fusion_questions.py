@@ -20,7 +20,7 @@ from fanfuse_contracts.enums import Kind, Shape
 from fanfuse_contracts.plan import Lane
 from fanfuse_contracts.query import SubmittedQuery
 from fanfuse_contracts.retrieval import LaneHit
-from fanfuse_fuser.domain.fusion import RankedList
+from fanfuse_fuser.domain.ranked import RankedList
 from fanfuse_testing.collections import Collection, load_routing, routing_file
 from fanfuse_training.fit import fit_profile
 

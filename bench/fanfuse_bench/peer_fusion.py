@@ -2,7 +2,8 @@
 
 In: rounds on the command line. Out: one JSON object on standard output. Everybody is given lists in the shape of his
 own library, made before the clock runs, and fuses one query: weighted reciprocal ranks where he has weights, k = 60
-(Haystack fixes 61). Run by `peers.py`, whose environment has the peers.
+(Haystack fixes 61). Fanfuse also as its defaults are, with a page, and from hits that nobody read before: the fuser
+reads a reply when it comes, while it waits for others. Run by `peers.py`, whose environment has the peers.
 """
 
 import gc
@@ -21,7 +22,8 @@ from fanfuse_contracts.enums import Kind
 from fanfuse_contracts.fusion import FusionConfig, FusionPolicy
 from fanfuse_contracts.plan import Lane
 from fanfuse_contracts.retrieval import LaneHit
-from fanfuse_fuser.domain.fusion import RankedList, fuse
+from fanfuse_fuser.domain.fusion import DEFAULT, fuse
+from fanfuse_fuser.domain.ranked import RankedList
 
 LANES: Final = 9
 HITS: Final = 100
@@ -38,11 +40,14 @@ Fuse = Callable[[], Sequence[tuple[str, float | None]]]
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """One library: how it fuses each query, and whether it weighs lists."""
+    """One library: how it makes its input, and what its scores must be."""
 
-    fuses: Sequence[Fuse]
-    k: int
-    weighted: bool
+    build: Callable[[Lists], Fuse]
+    k: int | None = K
+    """None: min-max of the scores."""
+    weighted: bool = True
+    seats: bool = False
+    """Places are given away by reserved seats: only scores are compared."""
 
 
 def draw_lists(number: int) -> Lists:
@@ -55,11 +60,11 @@ def draw_lists(number: int) -> Lists:
     ]
 
 
-def fanfuse(lists: Lists) -> Fuse:
-    """Every vote is kept for the explanation; the whole list is read out."""
+def replies(lists: Lists) -> list[tuple[Lane, tuple[LaneHit, ...]]]:
+    """Lanes with their hits, as replies bring them."""
     kinds = list(Kind)
-    ranked = [
-        RankedList(
+    return [
+        (
             Lane(
                 name=f"l{at}", corpus="docs", kind=kinds[at % 3], backend="main", pool="main", weight=WEIGHTS[at],
                 window=HITS, filter_digest="",
@@ -71,8 +76,43 @@ def fanfuse(lists: Lists) -> Fuse:
         )
         for at, one in enumerate(lists)
     ]  # fmt: skip
-    config = FusionConfig(policy=FusionPolicy.RRF, k=K, reserved_seats=0, collapse=False)
+
+
+PLAIN: Final = FusionConfig(policy=FusionPolicy.RRF, k=K, reserved_seats=0, collapse=False)
+PAGE: Final = 10
+
+
+def fanfuse(lists: Lists, config: FusionConfig = PLAIN) -> Fuse:
+    """Every vote is kept for the explanation; the whole list is read out."""
+    ranked = [RankedList(lane, hits) for lane, hits in replies(lists)]
     return lambda: fuse(ranked, config).scored()
+
+
+def fanfuse_default(lists: Lists) -> Fuse:
+    """Min-max, a reserved seat for each lane, copies collapsed."""
+    return fanfuse(lists, DEFAULT)
+
+
+def fanfuse_page(lists: Lists, config: FusionConfig = PLAIN) -> Fuse:
+    """The same, and ten hits with the vote of each lane."""
+    ranked = [RankedList(lane, hits) for lane, hits in replies(lists)]
+
+    def fused() -> Sequence[tuple[str, float | None]]:
+        found = fuse(ranked, config)
+        return found.scored() if len(list(found[:PAGE])) == PAGE else ()
+
+    return fused
+
+
+def fanfuse_default_page(lists: Lists) -> Fuse:
+    """The defaults, and ten hits with the vote of each lane."""
+    return fanfuse_page(lists, DEFAULT)
+
+
+def fanfuse_unread(lists: Lists) -> Fuse:
+    """Reciprocal ranks, from parsed replies as they are."""
+    found = replies(lists)
+    return lambda: fuse([RankedList(lane, hits) for lane, hits in found], PLAIN).scored()
 
 
 def ranx(lists: Lists) -> Fuse:
@@ -105,21 +145,30 @@ def haystack(lists: Lists) -> Fuse:
     return lambda: [(one.id, one.score) for one in joiner.run(documents=documents)["documents"]]
 
 
-BUILDERS: Final[Mapping[str, tuple[Callable[[Lists], Fuse], int, bool]]] = {
-    "Fanfuse": (fanfuse, K, True),
-    "ranx": (ranx, K, False),
-    "LangChain EnsembleRetriever": (langchain, K, True),
-    "Haystack DocumentJoiner": (haystack, 61, True),
+FIELD: Final[Mapping[str, Contender]] = {
+    "Fanfuse, rrf": Contender(fanfuse),
+    "Fanfuse, rrf, and a page of ten with its votes": Contender(fanfuse_page),
+    "Fanfuse, defaults (minmax, seats)": Contender(fanfuse_default, k=None, seats=True),
+    "Fanfuse, defaults, and a page of ten with its votes": Contender(fanfuse_default_page, k=None, seats=True),
+    "Fanfuse, rrf, from hits never read before": Contender(fanfuse_unread),
+    "ranx": Contender(ranx, weighted=False),
+    "LangChain EnsembleRetriever": Contender(langchain),
+    "Haystack DocumentJoiner": Contender(haystack, k=61),
 }
 
 
-def reference(lists: Lists, k: int, *, weighted: bool) -> dict[str, Fraction]:
+def reference(lists: Lists, one: Contender) -> dict[str, Fraction]:
     """Exact scores."""
     scores: dict[str, Fraction] = {}
-    for at, one in enumerate(lists):
-        weight = Fraction(WEIGHTS[at]) if weighted else Fraction(1)
-        for rank, (chunk_id, _) in enumerate(one, start=1):
-            scores[chunk_id] = scores.get(chunk_id, Fraction(0)) + weight / (k + rank)
+    for at, found in enumerate(lists):
+        weight = Fraction(WEIGHTS[at]) if one.weighted else Fraction(1)
+        lowest, highest = Fraction(found[-1][1]), Fraction(found[0][1])
+        for rank, (chunk_id, score) in enumerate(found, start=1):
+            if one.k is None:
+                value = weight * (1 + (HITS - 1) * (Fraction(score) - lowest) / (highest - lowest)) / HITS
+            else:
+                value = weight / (one.k + rank)
+            scores[chunk_id] = scores.get(chunk_id, Fraction(0)) + value
     return scores
 
 
@@ -127,10 +176,10 @@ def errors(found: Sequence[tuple[str, float | None]], exact: Mapping[str, Fracti
     """How far the list is from the exact one: wrong places, and the largest error of a score, in relation to it."""
     order = sorted(exact, key=lambda chunk_id: -exact[chunk_id])
     places = sum(exact[wanted] != exact[got] for wanted, (got, _) in zip(order, found, strict=True))
-    top = float(exact[order[0]])
     scores = [(score, float(exact[name])) for name, score in found if score is not None]
-    # Haystack divides by the largest possible score: what counts is the proportion to the first.
-    scale = top / scores[0][0] if scores and not math.isclose(scores[0][0], top, rel_tol=1e-6) else 1.0
+    # Haystack divides by the largest possible score: what counts is the proportion to the best.
+    top, best = float(exact[order[0]]), max((score for score, _ in scores), default=0.0)
+    scale = top / best if scores and not math.isclose(best, top, rel_tol=1e-6) else 1.0
     worst = max((abs(score * scale - wanted) / wanted for score, wanted in scores), default=None)
     return {"places": places, "worst": worst}
 
@@ -138,25 +187,22 @@ def errors(found: Sequence[tuple[str, float | None]], exact: Mapping[str, Fracti
 def measure(rounds: int) -> dict[str, Any]:
     """All contenders in turn, query by query; nanoseconds of CPU and of the clock."""
     lists = [draw_lists(number) for number in range(QUERIES)]
-    field = {
-        name: Contender([build(one) for one in lists], k, weighted) for name, (build, k, weighted) in BUILDERS.items()
-    }
+    fuses = {name: [one.build(each) for each in lists] for name, one in FIELD.items()}
     told: dict[str, Any] = {}
-    for name, one in field.items():
-        wrong = [
-            errors(fused(), reference(lists[at], one.k, weighted=one.weighted)) for at, fused in enumerate(one.fuses)
-        ]
+    for name, one in FIELD.items():
+        wrong = [errors(fused(), reference(lists[at], one)) for at, fused in enumerate(fuses[name])]
         worst = [row["worst"] for row in wrong if row["worst"] is not None]
         told[name] = {
-            "cpu_ns": [], "wall_ns": [], "places": sum(row["places"] for row in wrong),
+            "cpu_ns": [], "wall_ns": [], "places": None if one.seats else sum(row["places"] for row in wrong),
             "worst": max(worst) if worst else None,
         }  # fmt: skip
     gc.freeze()
     for number in range(rounds):
-        for name, one in field.items():
-            gc.collect()  # nobody pays for what another one left behind
+        for name in FIELD:
+            gc.collect()  # nobody pays for what another one left behind, nor for memory that was given back
+            fuses[name][(number + 1) % QUERIES]()
             wall, cpu = time.perf_counter_ns(), time.process_time_ns()
-            one.fuses[number % QUERIES]()
+            fuses[name][number % QUERIES]()
             told[name]["cpu_ns"].append(time.process_time_ns() - cpu)
             told[name]["wall_ns"].append(time.perf_counter_ns() - wall)
     return told

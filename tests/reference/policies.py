@@ -7,7 +7,7 @@ Out: one row per chunk, in the documented order: score, best rank, lane order, c
 
 - `rrf`: weight / (k + rank)
 - `rrf_rank`: 1 / (k + rank / weight)
-- `minmax`: weight × ((1 + (n - 1) × ((score - lowest) / (highest - lowest))) / n) of n hits; all scores equal: the
+- `minmax`: weight × (s + (1 - s) × ((score - lowest) / (highest - lowest))), s = 1 / n of n hits; all scores equal: the
   quotient of scores is 1/2
 """
 
@@ -65,11 +65,11 @@ def rrf_rank(lane: ReferenceLane, hit: Hit, k: int, rounded: Round) -> Fraction:
 def minmax(lane: ReferenceLane, hit: Hit, _k: int, rounded: Round) -> Fraction:
     scores = [one.score for one in lane.hits]
     weight, lowest, highest = Fraction(lane.weight), Fraction(min(scores)), Fraction(max(scores))
-    share = Fraction(1, 2)
+    place = Fraction(1, 2)
     if lowest != highest:
-        share = rounded(rounded(Fraction(hit.score) - lowest) / rounded(highest - lowest))
-    steps = rounded(1 + rounded((len(scores) - 1) * share))
-    return rounded(weight * rounded(steps / len(scores)))
+        place = rounded(rounded(Fraction(hit.score) - lowest) / rounded(highest - lowest))
+    share = rounded(Fraction(1, len(scores)))
+    return rounded(weight * rounded(share + rounded(rounded(1 - share) * place)))
 
 
 POLICIES: dict[str, Callable[[ReferenceLane, Hit, int, Round], Fraction]] = {

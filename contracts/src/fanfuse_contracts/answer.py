@@ -16,7 +16,7 @@ from fanfuse_contracts.tokens import Token
 
 class Contribution(Model):
     """What one lane added to a hit. `value` by the answer's policy: `rrf` weight / (k + rank), `rrf_rank`
-    1 / (k + rank / weight), `minmax` weight × (1 + (n - 1) × x) / n over the lane's n hits, where x is 1 for its
+    1 / (k + rank / weight), `minmax` weight × (s + (1 - s) × x), s = 1 / n of the lane's n hits, where x is 1 for its
     highest score and 0 for its lowest."""
 
     lane: Token

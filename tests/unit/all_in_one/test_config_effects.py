@@ -22,7 +22,8 @@ from fanfuse_contracts.enums import Kind
 from fanfuse_contracts.plan import Lane
 from fanfuse_contracts.query import SubmittedQuery
 from fanfuse_contracts.retrieval import LaneHit
-from fanfuse_fuser.domain.fusion import RankedList, fuse
+from fanfuse_fuser.domain.fusion import fuse
+from fanfuse_fuser.domain.ranked import RankedList
 from fanfuse_runtime.bus import Bus
 from fanfuse_runtime.configuration.checks import check
 from fanfuse_runtime.configuration.findings import KeyPath

@@ -11,7 +11,7 @@ from fanfuse_contracts.enums import Kind, Shape
 from fanfuse_contracts.fusion import FusionConfig
 from fanfuse_contracts.plan import Lane
 from fanfuse_contracts.retrieval import LaneHit
-from fanfuse_fuser.domain.fusion import RankedList
+from fanfuse_fuser.domain.ranked import RankedList
 
 
 @pytest.fixture(scope="module")

@@ -23,6 +23,8 @@ from fanfuse_contracts.quorum import Requirement
 from fanfuse_contracts.retrieval import ChunksReply, ChunkText, Failure, LaneHit, LaneReply
 from fanfuse_contracts.weights import Weights
 from fanfuse_fuser.domain.join import LaneResult
+from fanfuse_fuser.domain.policies import Policy
+from fanfuse_fuser.domain.ranked import RankedList
 from fanfuse_fuser.ports import RawReply
 
 TENANT, QUERY = "acme", "q1"
@@ -73,6 +75,12 @@ def hits(*chunk_ids: str, start: int = 1) -> tuple[LaneHit, ...]:
         LaneHit(chunk_id=chunk_id, rank=rank, score=1.0 / rank, content_hash=f"h-{chunk_id}", title=f"T {chunk_id}")
         for rank, chunk_id in enumerate(chunk_ids, start)
     )
+
+
+def values_of(policy: Policy, found: Sequence[LaneHit], weight: float = 1.0) -> list[float]:
+    """What a lane with these hits says for each of them."""
+    one = RankedList(lane("vector"), found)
+    return policy.values(weight, one.columns["docs"], one.scale)
 
 
 def reply(of: Lane, found: Sequence[LaneHit] = (), **changes: object) -> LaneReply:

@@ -8,7 +8,8 @@ import pytest
 from fanfuse_contracts.fusion import FusionConfig, FusionPolicy
 from fanfuse_contracts.retrieval import LaneHit
 from fanfuse_fuser.domain.bounds import settled
-from fanfuse_fuser.domain.fusion import RankedList, fuse
+from fanfuse_fuser.domain.fusion import fuse
+from fanfuse_fuser.domain.ranked import RankedList
 from tests.unit.fuser.fuser_builders import hits, lane, shared_lane
 
 KINDS = ("vector", "keyword", "graph")
@@ -67,7 +68,7 @@ def adversary(draw: random.Random, one, here: list[RankedList]) -> list[LaneHit]
         return found(draw, one, draw.randint(1, 12))
     known = [
         hit.model_copy(update={"corpus": (hit.corpus or of.corpus) if one.corpora else None})
-        for of, lane_hits in here
+        for of, lane_hits in ((each.lane, each.hits) for each in here)
         for hit in lane_hits
         if (hit.corpus or of.corpus) in (one.corpora or (one.corpus,))
     ]

@@ -13,10 +13,10 @@ from fanfuse_contracts.fusion import FusionConfig, FusionPolicy
 from fanfuse_contracts.plan import Lane
 from fanfuse_contracts.retrieval import LaneReply
 from fanfuse_fuser.domain import fusion
-from fanfuse_fuser.domain.fusion import RankedList
 from fanfuse_fuser.domain.policies import Rrf, RrfRank
+from fanfuse_fuser.domain.ranked import RankedList
 from tests.reference import rrf
-from tests.unit.fuser.fuser_builders import hits, lane, reply
+from tests.unit.fuser.fuser_builders import hits, lane, reply, values_of
 
 KINDS = ("vector", "keyword", "graph")
 RRF = FusionConfig(policy=FusionPolicy.RRF, reserved_seats=0, collapse=False)
@@ -105,8 +105,8 @@ def test_the_smallest_and_the_largest_k(k):
 
 
 def test_one_less_than_the_smallest_k_breaks_that():
-    assert Rrf(8).values(1.0, hits("x", start=10)) == [1 / 18]
-    assert Rrf(8).values(1.0, hits("x"))[0] == 2 / 18, "a tie with what one lane has first"
+    assert values_of(Rrf(8), hits("x", start=10)) == [1 / 18]
+    assert values_of(Rrf(8), hits("x"))[0] == 2 / 18, "a tie with what one lane has first"
 
 
 def test_k_under_a_policy_without_it_is_refused():

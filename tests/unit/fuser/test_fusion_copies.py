@@ -4,8 +4,9 @@ import pytest
 
 from fanfuse_contracts.fusion import FusionConfig, FusionPolicy
 from fanfuse_contracts.retrieval import ChunkText, LaneHit
-from fanfuse_fuser.domain.fusion import RankedList, fuse
+from fanfuse_fuser.domain.fusion import fuse
 from fanfuse_fuser.domain.page import Texts, page_of, wanted_texts
+from fanfuse_fuser.domain.ranked import RankedList
 from tests.unit.fuser.fuser_builders import lane
 
 

@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 
 from fanfuse_contracts.fusion import FusionApplied, FusionConfig, FusionPolicy
 from fanfuse_contracts.retrieval import LaneHit
-from fanfuse_fuser.domain.fusion import RankedList, fuse
+from fanfuse_fuser.domain.fusion import fuse
 from fanfuse_fuser.domain.page import page_of
 from fanfuse_fuser.domain.policies import MinMax
+from fanfuse_fuser.domain.ranked import RankedList
 from tests.reference import policies
-from tests.unit.fuser.fuser_builders import hits, lane, of_corpora, shared_lane
+from tests.unit.fuser.fuser_builders import hits, lane, of_corpora, shared_lane, values_of
 
 MAX = 1.7e308
 POLICIES = list(FusionPolicy)
@@ -32,7 +33,7 @@ def scored(*pairs, content=None):
 
 
 def values(*scores, weight=1.0):
-    return MinMax().values(weight, scored(*((f"c{at}", score) for at, score in enumerate(scores))))
+    return values_of(MinMax(), scored(*((f"c{at}", score) for at, score in enumerate(scores))), weight)
 
 
 chunk = st.tuples(
@@ -142,7 +143,8 @@ def test_a_light_lane_stretches_ranks_instead_of_shrinking_votes():
     place = {
         policy: [row.chunk_id for row in fuse([light, heavy], config(policy))].index("only") for policy in POLICIES
     }
-    assert place == {FusionPolicy.RRF: 100, FusionPolicy.RRF_RANK: 4, FusionPolicy.MINMAX: 81}
+    # Min-max: exactly the score of the heavy lane's 81st hit, and the better rank.
+    assert place == {FusionPolicy.RRF: 100, FusionPolicy.RRF_RANK: 4, FusionPolicy.MINMAX: 80}
 
 
 def test_minmax_brings_scores_to_zero_to_one_and_weighs_them():

@@ -3,8 +3,9 @@
 import pytest
 
 from fanfuse_contracts.fusion import FusionConfig, FusionPolicy
-from fanfuse_fuser.domain.fusion import DEFAULT, RankedList, fuse
+from fanfuse_fuser.domain.fusion import DEFAULT, fuse
 from fanfuse_fuser.domain.page import page_of
+from fanfuse_fuser.domain.ranked import RankedList
 from fanfuse_fuser.domain.seats import MAX_LIFTED, SEAT_WINDOW
 from tests.unit.fuser.fuser_builders import hits, lane
 

@@ -5,9 +5,10 @@ import pytest
 from fanfuse_contracts.enums import Status
 from fanfuse_contracts.retrieval import ChunkText
 from fanfuse_fuser.domain.assembly import Joined, assemble
-from fanfuse_fuser.domain.fusion import RankedList, fuse
+from fanfuse_fuser.domain.fusion import fuse
 from fanfuse_fuser.domain.join import LaneResult
 from fanfuse_fuser.domain.page import NO_TEXTS, SPARES, Texts, fit, page_of, wanted_texts
+from fanfuse_fuser.domain.ranked import RankedList
 from tests.unit.fuser.fuser_builders import contents_of, hits, lane, planned, reply
 
 VECTOR, KEYWORD = lane("vector"), lane("keyword")

@@ -11,8 +11,9 @@ from fanfuse_contracts.filters import digest
 from fanfuse_contracts.fusion import FusionConfig, FusionPolicy
 from fanfuse_contracts.plan import SkippedLane
 from fanfuse_contracts.retrieval import LaneHit
-from fanfuse_fuser.domain.fusion import RankedList, fuse
+from fanfuse_fuser.domain.fusion import fuse
 from fanfuse_fuser.domain.join import Join, Loss, Verdict
+from fanfuse_fuser.domain.ranked import RankedList
 from fanfuse_fuser.joining import PlanRun, World
 from tests.unit.fuser.fuser_builders import (
     TENANT,

@@ -10,11 +10,12 @@ from math import fsum, inf, nextafter
 
 from fanfuse_contracts.fusion import FusionConfig
 from fanfuse_contracts.plan import Lane
-from fanfuse_fuser.domain.copies import collapse
+from fanfuse_fuser.domain.copies import collapse, content_hash_of
 from fanfuse_fuser.domain.coverage import corpora_of
-from fanfuse_fuser.domain.fusion import RankedList, ranked_rows
+from fanfuse_fuser.domain.fusion import ranked_rows
 from fanfuse_fuser.domain.policies import Policy, build_policy
-from fanfuse_fuser.domain.rows import Row, first_hit_of, identity_of
+from fanfuse_fuser.domain.ranked import RankedList
+from fanfuse_fuser.domain.rows import Polls, Row, first_vote_of, identity_of, poll
 from fanfuse_fuser.domain.seats import SEAT_WINDOW, first_hits, holds_seat
 
 Gains = Mapping[str, float]
@@ -32,13 +33,14 @@ def settled(
     gains = _most((lane, policy.best(lane.weight)) for lane in missing)
     if not _worth_a_look(lists, policy, gains, config, depth):
         return False
-    rows = ranked_rows(lists, policy)
-    prefix = _prefix(rows, depth, collapsing=config.collapse)
+    polls = poll(lists, policy)
+    rows = ranked_rows(polls)
+    prefix = _prefix(rows, polls, depth, collapsing=config.collapse)
     if prefix is None or not _stays_ahead(rows, prefix, gains):
         return False
-    if config.collapse and not _hashes_are_fixed(rows[:prefix], lists, missing, plan):
+    if config.collapse and not _hashes_are_fixed(rows[:prefix], polls, missing, plan):
         return False
-    return not config.reserved_seats or _no_seat_reaches(rows, lists, missing, config, depth)
+    return not config.reserved_seats or _no_seat_reaches(rows, polls, lists, missing, config, depth)
 
 
 def seats_decide(config: FusionConfig, depth: int) -> bool:
@@ -58,21 +60,21 @@ def _worth_a_look(lists: Sequence[RankedList], policy: Policy, gains: Gains, con
     """False where the weights alone rule it out, which is nearly always: nothing is sorted then."""
     if seats_decide(config, depth):
         return False
-    here = _most((lane, policy.best(lane.weight)) for lane, hits in lists if hits)
+    here = _most((one.lane, policy.best(one.lane.weight)) for one in lists if one.hits)
     most, least_gain = max(here.values(), default=0.0), min(gains.values())
     # Hits of a corpus with a missing lane must each be a whole gain apart.
     apart = depth if here.keys() <= gains.keys() else 1
     return most > max(gains.values()) and most > apart * least_gain
 
 
-def _prefix(rows: Sequence[Row], depth: int, *, collapsing: bool) -> int | None:
+def _prefix(rows: Sequence[Row], polls: Polls, depth: int, *, collapsing: bool) -> int | None:
     """How many rows become the first `depth` hits; None where there are not so many."""
     if not collapsing:
         return depth if len(rows) >= depth else None
     seen: dict[str, str] = {}
     kept = 0
     for at, row in enumerate(rows, start=1):
-        content_hash = first_hit_of(row).content_hash
+        content_hash = content_hash_of(row, polls)
         kept += not content_hash or seen.setdefault(content_hash, row[2]) == row[2]
         if kept == depth:
             return at
@@ -83,10 +85,10 @@ def _stays_ahead(rows: Sequence[Row], prefix: int, gains: Gains) -> bool:
     """True if no row, and no chunk that nobody found yet, can come before a row of the prefix that it is behind now."""
     behind: dict[str, float] = {}
     for row in islice(rows, prefix, None):
-        behind.setdefault(row[2], -row[0])
+        behind.setdefault(row[2], row[0])
     threat = max(_at_most(behind.get(corpus, 0.0), gain) for corpus, gain in gains.items())
     for row in reversed(rows[:prefix]):
-        score = -row[0]
+        score = row[0]
         if score <= threat:
             return False
         gain = gains.get(row[2])
@@ -100,23 +102,26 @@ def _at_most(score: float, gain: float) -> float:
     return nextafter(nextafter(score + gain, inf), inf)
 
 
-def _hashes_are_fixed(
-    prefix: Iterable[Row], lists: Sequence[RankedList], missing: Sequence[Lane], plan: Sequence[Lane]
-) -> bool:
+def _hashes_are_fixed(prefix: Iterable[Row], polls: Polls, missing: Sequence[Lane], plan: Sequence[Lane]) -> bool:
     """True if no missing lane can give a row another content hash: the first lane in the plan's order states it."""
     place = {lane.name: at for at, lane in enumerate(plan)}
     first: dict[str, int] = {}
     for lane in missing:
         for corpus in corpora_of(lane):
             first[corpus] = min(place[lane.name], first.get(corpus, len(plan)))
-    return all(place[lists[row[3][0]].lane.name] < first.get(row[2], len(plan)) for row in prefix)
+    return all(place[first_vote_of(row, polls).lane.name] < first.get(row[2], len(plan)) for row in prefix)
 
 
 def _no_seat_reaches(
-    rows: Sequence[Row], lists: Sequence[RankedList], missing: Sequence[Lane], config: FusionConfig, depth: int
+    rows: Sequence[Row],
+    polls: Polls,
+    lists: Sequence[RankedList],
+    missing: Sequence[Lane],
+    config: FusionConfig,
+    depth: int,
 ) -> bool:
     """True if every hit that a reserved seat could lift pushes out a hit behind the first `depth`."""
-    kept, copies = collapse(rows) if config.collapse else (list(rows), {})
+    kept, copies = collapse(rows, polls) if config.collapse else (list(rows), {})
     seats = config.reserved_seats
     firsts = first_hits(lists, seats)
     free = sum(not holds_seat(row, copies, firsts) for row in kept[depth:SEAT_WINDOW])

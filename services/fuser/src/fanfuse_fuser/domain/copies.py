@@ -6,10 +6,15 @@ lanes are looked at, so a corpus that the principal may not read is never named.
 
 from collections.abc import Iterable
 
-from fanfuse_fuser.domain.rows import Identity, Row, first_hit_of, identity_of
+from fanfuse_fuser.domain.rows import Identity, Polls, Row, first_vote_of, identity_of
 
 
-def collapse(rows: Iterable[Row]) -> tuple[list[Row], dict[Identity, list[Row]]]:
+def content_hash_of(row: Row, polls: Polls) -> str:
+    """The hash that the first lane in the plan's order states; empty: none."""
+    return first_vote_of(row, polls).hit.content_hash
+
+
+def collapse(rows: Iterable[Row], polls: Polls) -> tuple[list[Row], dict[Identity, list[Row]]]:
     """The best row of each content hash stays; rows of other corpora with its hash are its copies, best first.
 
     Chunks of one corpus stay apart whatever their hashes, and so do chunks without a hash.
@@ -18,7 +23,7 @@ def collapse(rows: Iterable[Row]) -> tuple[list[Row], dict[Identity, list[Row]]]
     copies: dict[Identity, list[Row]] = {}
     kept: list[Row] = []
     for row in rows:
-        content_hash = first_hit_of(row).content_hash
+        content_hash = content_hash_of(row, polls)
         first = best.setdefault(content_hash, row) if content_hash else row
         if first is row or first[2] == row[2]:
             kept.append(row)

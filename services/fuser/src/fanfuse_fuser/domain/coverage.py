@@ -10,8 +10,8 @@ from fanfuse_contracts.enums import FailureKind, LaneOutcome, Status
 from fanfuse_contracts.plan import Lane, SkippedLane
 from fanfuse_contracts.quorum import LOST, Requirement
 from fanfuse_contracts.retrieval import LaneReply
-from fanfuse_fuser.domain.fusion import RankedList
 from fanfuse_fuser.domain.join import NOT_WAITED, LaneResult, Loss
+from fanfuse_fuser.domain.ranked import RankedList
 
 REPLIED_WELL = frozenset({LaneOutcome.ANSWERED, LaneOutcome.EMPTY, LaneOutcome.CUT})
 """The engine was asked and gave what it has."""
@@ -44,11 +44,7 @@ def corpora_of(lane: Lane | LaneReport) -> tuple[str, ...]:
 
 def ranked_lists(results: Iterable[LaneResult]) -> list[RankedList]:
     """The lists that may be fused, in the plan's order."""
-    return [
-        RankedList(result.lane, result.reply.hits)
-        for result in results
-        if result.reply is not None and outcome_of(result) in _FUSED
-    ]
+    return [result.ranked for result in results if result.reply is not None and outcome_of(result) in _FUSED]
 
 
 def outcome_of(result: LaneResult) -> LaneOutcome:
@@ -118,7 +114,7 @@ def _out_of_time(result: LaneResult) -> bool:
 
 def _report(result: LaneResult) -> LaneReport:
     lane, reply, outcome = result.lane, result.reply, outcome_of(result)
-    scores = [hit.score for hit in reply.hits] if reply and outcome in _FUSED else []
+    scale = result.ranked.scale if reply and outcome in _FUSED and reply.hits else None
     failure, reason = _why(reply) if reply else _LOST[result.loss or Loss.NEVER_REPLIED]
     return LaneReport(
         lane=lane.name,
@@ -134,8 +130,8 @@ def _report(result: LaneResult) -> LaneReport:
         reason=reason,
         elapsed_ms=reply.elapsed_ms if reply else None,
         waited_ms=result.waited_ms,
-        lowest_score=min(scores, default=None),
-        highest_score=max(scores, default=None),
+        lowest_score=scale.lowest if scale else None,
+        highest_score=scale.highest if scale else None,
     )
 
 

@@ -4,34 +4,32 @@ What a vote is worth is the policy's; never sums over corpora, and does not depe
 plain tuples; what is not on the page is never made into an object.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 from math import fsum
+from operator import itemgetter
 from typing import NamedTuple, overload
 
 from fanfuse_contracts.answer import Contribution
 from fanfuse_contracts.fusion import FusionConfig
-from fanfuse_contracts.plan import Lane
-from fanfuse_contracts.retrieval import LaneHit
 from fanfuse_fuser.domain.copies import collapse
-from fanfuse_fuser.domain.policies import Policy, build_policy
-from fanfuse_fuser.domain.rows import Ballot, Cast, Identity, Row, ballots_of, identity_of, in_order
+from fanfuse_fuser.domain.policies import build_policy
+from fanfuse_fuser.domain.ranked import RankedList
+from fanfuse_fuser.domain.rows import (
+    Identity,
+    Poll,
+    Polls,
+    Row,
+    Vote,
+    identity_of,
+    poll,
+    score_of,
+    ties_settled,
+    votes_of,
+)
 from fanfuse_fuser.domain.seats import first_hits, seated
 
-
-class RankedList(NamedTuple):
-    """The hits of one lane, in any order: only their ranks and scores count."""
-
-    lane: Lane
-    hits: Sequence[LaneHit]
-
-
-class Vote(NamedTuple):
-    """What one lane says for a chunk; `value` is the policy's."""
-
-    lane: Lane
-    hit: LaneHit
-    value: float
+_id_and_score = itemgetter(1, 0)
 
 
 class Fused(NamedTuple):
@@ -80,13 +78,12 @@ class FusedList(Sequence[Fused]):
     def __init__(
         self,
         rows: Sequence[Row],
-        lanes: Sequence[Lane],
+        polls: Polls,
         copies: Mapping[Identity, Sequence[Row]],
-        seats: Mapping[Identity, int],
+        reserved: Mapping[Identity, str],
     ) -> None:
-        """`copies`: rows of equal content by the row they collapsed into. `seats`: position of the lane by the row
-        that it lifted."""
-        self._rows, self._lanes, self._copies, self._seats = rows, lanes, copies, seats
+        """`copies`: rows of equal content by the row they collapsed into. `reserved`: the lane that lifted a row."""
+        self._rows, self._polls, self._copies, self._reserved = rows, polls, copies, reserved
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -97,7 +94,7 @@ class FusedList(Sequence[Fused]):
     def __getitem__(self, index: slice) -> "FusedList": ...
     def __getitem__(self, index: int | slice) -> "Fused | FusedList":
         if isinstance(index, slice):
-            return FusedList(self._rows[index], self._lanes, self._copies, self._seats)
+            return FusedList(self._rows[index], self._polls, self._copies, self._reserved)
         return self._fused(self._rows[index])
 
     def __iter__(self) -> Iterator[Fused]:
@@ -105,21 +102,18 @@ class FusedList(Sequence[Fused]):
 
     def scored(self) -> list[tuple[str, float]]:
         """Chunk id and score of every hit, without making objects of them."""
-        return [(row[1], -row[0]) for row in self._rows]
+        return list(map(_id_and_score, self._rows))
+
+    def identities(self) -> list[Identity]:
+        """Corpus and chunk id of every hit."""
+        return [identity_of(row) for row in self._rows]
 
     def _fused(self, row: Row) -> Fused:
-        key = identity_of(row)
-        fused = self._bare(row)
-        if key in self._copies:
-            fused = fused._replace(copies=tuple(map(self._bare, self._copies[key])))
-        if key in self._seats:
-            fused = fused._replace(reserved_by=self._lanes[self._seats[key]].name)
-        return fused
-
-    def _bare(self, row: Row) -> Fused:
-        minus_score, chunk_id, corpus, cast = row
-        votes = tuple(Vote(self._lanes[at], hit, value) for at, hit, value in ballots_of(cast))
-        return Fused(corpus, chunk_id, -minus_score, votes)
+        key = row[2], row[1]
+        copies = tuple(
+            Fused(*identity_of(one), one[0], votes_of(one, self._polls)) for one in self._copies.get(key, ())
+        )
+        return Fused(*key, row[0], votes_of(row, self._polls), copies, self._reserved.get(key))
 
 
 DEFAULT = FusionConfig()
@@ -134,62 +128,42 @@ def fuse(lists: Sequence[RankedList], config: FusionConfig = DEFAULT) -> FusedLi
     of the plan, chunk id. Then equal content of several corpora becomes one hit with the best one's score, and reserved
     seats are taken, as the configuration says. Source: docs/adr/0011-fusion-policy.md.
     """
-    rows = ranked_rows(lists, build_policy(config))
+    polls = poll(lists, build_policy(config))
+    rows = ranked_rows(polls)
     copies: Mapping[Identity, Sequence[Row]] = {}
-    seats: Mapping[Identity, int] = {}
-    if config.collapse and _of_several_corpora(lists):
-        rows, copies = collapse(rows)
+    lifted: Mapping[Identity, int] = {}
+    if config.collapse and len(polls) > 1:
+        rows, copies = collapse(rows, polls)
     if config.reserved_seats:
-        rows, seats = seated(rows, copies, first_hits(lists, config.reserved_seats), config.reserved_seats)
-    return FusedList(rows, [lane for lane, _ in lists], copies, seats)
+        rows, lifted = seated(rows, copies, first_hits(lists, config.reserved_seats))
+    return FusedList(rows, polls, copies, {key: lists[position].lane.name for key, position in lifted.items()})
 
 
-def _of_several_corpora(lists: Sequence[RankedList]) -> bool:
-    return any(lane.corpora or lane.corpus != lists[0].lane.corpus for lane, _ in lists)
-
-
-def ranked_rows(lists: Sequence[RankedList], policy: Policy) -> list[Row]:
-    """Every chunk with its votes, best first, before copies and seats."""
-    return in_order(
-        [
-            (-fsum(cast[2::3]), chunk_id, corpus, cast)
-            for corpus, votes in _votes(lists, policy).items()
-            for chunk_id, cast in votes.items()
+def ranked_rows(polls: Polls) -> list[Row]:
+    """Every chunk with the sum of its votes, best first, before copies and seats."""
+    rows: list[Row] = []
+    distinct: set[float] = set()
+    for corpus, found in polls.items():
+        votes = _votes(found)
+        # One vote is its own sum, and two are added with one rounding: most chunks are found by no more lanes.
+        scores = [
+            cast[0] if len(cast) == 1 else cast[0] + cast[1] if len(cast) == 2 else fsum(cast)
+            for cast in votes.values()
         ]
-    )
+        distinct.update(scores)
+        rows.extend(zip(scores, votes, repeat(corpus)))
+    rows.sort(key=score_of, reverse=True)
+    return rows if len(distinct) == len(rows) else ties_settled(rows, polls)
 
 
-_Votes = dict[str, Cast]
-"""By chunk id."""
-
-
-def _votes(lists: Sequence[RankedList], policy: Policy) -> dict[str, _Votes]:
-    """Votes by corpus, then by chunk id."""
-    by_corpus: dict[str, _Votes] = {}
-    for position, (lane, hits) in enumerate(lists):
-        ballots = zip(repeat(position), hits, policy.values(lane.weight, hits), strict=False)
-        if lane.corpora:
-            for ballot in ballots:
-                _cast(by_corpus.setdefault(ballot[1].corpus or lane.corpus, {}), ballot)
-            continue
-        votes = by_corpus.setdefault(lane.corpus, {})
-        # `_cast` in place: this runs for every hit of every lane.
-        for chunk_id, ballot in zip([hit.chunk_id for hit in hits], ballots, strict=True):
-            cast = votes.get(chunk_id)
-            if cast is None:
-                votes[chunk_id] = ballot
-            elif cast[-3] != position:
-                votes[chunk_id] = cast + ballot
+def _votes(polls: Iterable[Poll]) -> dict[str, list[float]]:
+    """What the chunks of one corpus get, by chunk id."""
+    votes: dict[str, list[float]] = {}
+    for one in polls:
+        # This runs for every hit of every lane.
+        for chunk_id, value in zip(one.column.chunk_ids, one.values, strict=True):
+            if chunk_id in votes:
+                votes[chunk_id].append(value)
             else:
-                _cast(votes, ballot)
-    return by_corpus
-
-
-def _cast(votes: _Votes, ballot: Ballot) -> None:
-    """A lane votes once per chunk, at its best rank."""
-    position, hit, _ = ballot
-    cast = votes.get(hit.chunk_id, ())
-    if not cast or cast[-3] != position:
-        votes[hit.chunk_id] = cast + ballot
-    elif hit.rank < cast[-2].rank:
-        votes[hit.chunk_id] = cast[:-3] + ballot
+                votes[chunk_id] = [value]
+    return votes

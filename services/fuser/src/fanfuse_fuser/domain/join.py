@@ -5,12 +5,13 @@ in milliseconds since the plan arrived.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from fanfuse_contracts.enums import LaneOutcome
 from fanfuse_contracts.plan import Lane, QueryPlanned
 from fanfuse_contracts.retrieval import LaneReply
+from fanfuse_fuser.domain.ranked import RankedList
 
 _REPLIED = frozenset({LaneOutcome.ANSWERED, LaneOutcome.EMPTY, LaneOutcome.CUT, LaneOutcome.FAILED})
 
@@ -71,6 +72,11 @@ class LaneResult:
     loss: Loss | None = None
     waited_ms: float | None = None
     """When the reply came; None without one."""
+    ranked: RankedList = field(init=False, repr=False, compare=False)
+    """The hits of the reply, read when it comes: other lanes are waited for then."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ranked", RankedList(self.lane, self.reply.hits if self.reply else ()))
 
 
 class Join:
@@ -80,7 +86,7 @@ class Join:
         self._tenant, self._query_id = planned.tenant, planned.query_id
         self._lanes = {lane.name: lane for lane in planned.plan.lanes}
         self._sources = {lane.name: sources_of(lane) for lane in planned.plan.lanes}
-        self._replies: dict[str, tuple[LaneReply, float]] = {}
+        self._replies: dict[str, LaneResult] = {}
         self._losses: dict[str, Loss] = {}
         self._late: dict[str, float] = {}
         self._closed = False
@@ -116,7 +122,7 @@ class Join:
         if self._closed:
             self._late[reply.lane] = at_ms
             return Verdict.LATE
-        self._replies[reply.lane] = (reply, at_ms)
+        self._replies[reply.lane] = LaneResult(self._lanes[reply.lane], reply, waited_ms=at_ms)
         return Verdict.ACCEPTED
 
     def repeat(self) -> Verdict:
@@ -158,8 +164,7 @@ class Join:
 
     def _result(self, name: str, lane: Lane) -> LaneResult:
         if name in self._replies:
-            reply, at_ms = self._replies[name]
-            return LaneResult(lane, reply, waited_ms=at_ms)
+            return self._replies[name]
         if name in self._late:
             released = self._losses.get(name) in NOT_WAITED
             return LaneResult(lane, loss=self._losses[name] if released else Loss.LATE, waited_ms=self._late[name])

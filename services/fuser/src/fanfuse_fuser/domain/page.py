@@ -44,8 +44,8 @@ class Page:
 def wanted_texts(fused: FusedList, offset: int, top_k: int) -> dict[str, tuple[str, ...]]:
     """Chunk ids by corpus whose text the page may need: its own and a few spares, best first."""
     wanted: dict[str, list[str]] = {}
-    for row in fused[offset : offset + top_k + SPARES]:
-        wanted.setdefault(row.corpus, []).append(row.chunk_id)
+    for corpus, chunk_id in fused[offset : offset + top_k + SPARES].identities():
+        wanted.setdefault(corpus, []).append(chunk_id)
     return {corpus: tuple(ids) for corpus, ids in wanted.items()}
 
 

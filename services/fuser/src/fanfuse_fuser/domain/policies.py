@@ -11,19 +11,19 @@ from fanfuse_contracts.fusion import FusionApplied, FusionConfig, FusionPolicy
 
 
 class Found(Protocol):
-    """What a policy sees of a hit."""
+    """What a policy sees of hits: two columns, item by item."""
 
     @property
-    def rank(self) -> int:
+    def ranks(self) -> Sequence[int]:
         """From 1."""
 
     @property
-    def score(self) -> float:
+    def scores(self) -> Sequence[float]:
         """The engine's own."""
 
 
 class Scale(NamedTuple):
-    """What all hits of a lane have in common."""
+    """What all hits of a lane have in common. No hits: 0, 0, 0."""
 
     hits: int
     lowest: float
@@ -33,8 +33,8 @@ class Scale(NamedTuple):
 class Policy(Protocol):
     """How much a lane's hits count."""
 
-    def values(self, weight: float, hits: Sequence[Found], scale: Scale | None = None) -> list[float]:
-        """One finite value ≥ 0 per hit, in the order of `hits`. `weight` > 0. `scale`: where `hits` are only some."""
+    def values(self, weight: float, found: Found, scale: Scale) -> list[float]:
+        """One finite value ≥ 0 per hit, in the order of `found`. `weight` > 0. `scale`: of the lane's whole list."""
 
     def best(self, weight: float) -> float:
         """The most that a lane of this weight can add to a hit, whatever it finds."""
@@ -46,10 +46,10 @@ class Rrf:
     def __init__(self, k: int) -> None:
         self._k = _checked(k)
 
-    def values(self, weight: float, hits: Sequence[Found], scale: Scale | None = None) -> list[float]:
+    def values(self, weight: float, found: Found, scale: Scale) -> list[float]:
         """Falls with the rank."""
         k = self._k
-        return [weight / (k + hit.rank) for hit in hits]
+        return [weight / (k + rank) for rank in found.ranks]
 
     def best(self, weight: float) -> float:
         """That of rank 1."""
@@ -62,10 +62,10 @@ class RrfRank:
     def __init__(self, k: int) -> None:
         self._k = _checked(k)
 
-    def values(self, weight: float, hits: Sequence[Found], scale: Scale | None = None) -> list[float]:
+    def values(self, weight: float, found: Found, scale: Scale) -> list[float]:
         """Falls with the rank; never above 1 / k, whatever the weight."""
         k = self._k
-        return [1.0 / (k + hit.rank / weight) for hit in hits]
+        return [1.0 / (k + rank / weight) for rank in found.ranks]
 
     def best(self, weight: float) -> float:
         """That of rank 1."""
@@ -73,25 +73,27 @@ class RrfRank:
 
 
 class MinMax:
-    """weight × (1 + (n - 1) × x) / n over the n hits that came, x = (score - lowest) / (highest - lowest).
+    """weight × (s + (1 - s) × x), s = 1 / n of the n hits that came, x = (score - lowest) / (highest - lowest).
 
-    The first hit counts 1, the last 1 / n: what the lane lacks, which counts 0, is taken to lie one mean step below the
-    last, so that a short list's last hit is still a find. A lone hit counts 1. Scores that are all equal tell no better
-    from worse: x is 1/2. Negative scores are scores like any other. A cut list is brought to 0 to 1 over what came.
+    The first hit counts 1 (s + (1 - s) is 1 also in doubles), the last 1 / n: what the lane lacks, which counts 0, is
+    taken to lie one mean step below the last, so that a short list's last hit is still a find. A lone hit counts 1.
+    Scores that are all equal tell no better from worse: x is 1/2. Negative scores are scores like any other. A cut list
+    is brought to 0 to 1 over what came.
     """
 
-    def values(self, weight: float, hits: Sequence[Found], scale: Scale | None = None) -> list[float]:
+    def values(self, weight: float, found: Found, scale: Scale) -> list[float]:
         """Rises with the engine's score."""
-        if not hits:
+        scores, (count, lowest, highest) = found.scores, scale
+        if not scores:
             return []
-        scores = [hit.score for hit in hits]
-        count, lowest, highest = scale or Scale(len(scores), min(scores), max(scores))
+        share = 1.0 / count
+        rest = 1.0 - share
         if lowest == highest:
-            return [weight * ((1.0 + (count - 1) * 0.5) / count)] * len(scores)
+            return [weight * (share + rest * 0.5)] * len(scores)
         if highest - lowest == inf:  # halves of the ends of the range can be told apart
             scores, lowest, highest = [score / 2 for score in scores], lowest / 2, highest / 2
-        span, steps = highest - lowest, count - 1
-        return [weight * ((1.0 + steps * ((score - lowest) / span)) / count) for score in scores]
+        span = highest - lowest
+        return [weight * (share + rest * ((score - lowest) / span)) for score in scores]
 
     def best(self, weight: float) -> float:
         """That of the highest score, which several hits may have."""

@@ -1,22 +1,58 @@
-"""The rows that fusion sorts: plain tuples, for making objects of every hit would cost more than fusing them."""
+"""The rows that fusion sorts: plain tuples, for making objects of every hit would cost more than fusing them.
 
-from collections.abc import Iterator
+In: ranked lists and a policy. Out: what each lane says for the chunks of a corpus, and rows in one total order.
+"""
+
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from operator import eq, itemgetter
-from typing import Any
+from typing import NamedTuple
 
+from fanfuse_contracts.plan import Lane
 from fanfuse_contracts.retrieval import LaneHit
+from fanfuse_fuser.domain.policies import Policy
+from fanfuse_fuser.domain.ranked import Column, RankedList
 
 Identity = tuple[str, str]
 """Corpus and chunk id; the tenant is the query's."""
-Ballot = tuple[int, LaneHit, float]
-"""Position of the lane in the plan, hit, value."""
-Cast = tuple[Any, ...]
-"""The ballots for one chunk, by position, one behind the other: their values are every third item, without a loop."""
-Row = tuple[float, str, str, Cast]
-"""Minus score, chunk id, corpus, votes."""
+Row = tuple[float, str, str]
+"""Score, chunk id, corpus."""
 
-_minus_score = itemgetter(0)
+score_of = itemgetter(0)
+"""The score of a row."""
+
+
+class Poll(NamedTuple):
+    """What one lane says for the chunks of one corpus."""
+
+    position: int
+    """Of the lane, in the plan's order."""
+    lane: Lane
+    column: Column
+    values: Sequence[float]
+    """The policy's, one per item of the column."""
+
+
+class Vote(NamedTuple):
+    """What one lane says for one chunk; `value` is the policy's."""
+
+    lane: Lane
+    hit: LaneHit
+    value: float
+
+
+Polls = Mapping[str, Sequence[Poll]]
+"""By corpus, in the plan's order."""
+
+
+def poll(lists: Sequence[RankedList], policy: Policy) -> Polls:
+    """Every lane's votes, by the corpus whose chunks they are for."""
+    polls: dict[str, list[Poll]] = {}
+    for position, one in enumerate(lists):
+        for corpus, column in one.columns.items():
+            values = policy.values(one.lane.weight, column, one.scale)
+            polls.setdefault(corpus, []).append(Poll(position, one.lane, column, values))
+    return polls
 
 
 def identity_of(row: Row) -> Identity:
@@ -24,10 +60,20 @@ def identity_of(row: Row) -> Identity:
     return row[2], row[1]
 
 
-def in_order(rows: list[Row]) -> list[Row]:
-    """By score, best rank, lane order of the plan, chunk id, corpus; ranks are looked at only where scores tie."""
-    rows.sort(key=_minus_score)
-    scores = [row[0] for row in rows]
+def votes_of(row: Row, polls: Polls) -> tuple[Vote, ...]:
+    """One per lane that has the chunk, in the plan's order."""
+    return tuple([Vote(lane, column.hits[at], values[at]) for (_, lane, column, values), at in _found(row, polls)])
+
+
+def first_vote_of(row: Row, polls: Polls) -> Vote:
+    """That of the first lane in the plan's order."""
+    (_, lane, column, values), at = _found(row, polls)[0]
+    return Vote(lane, column.hits[at], values[at])
+
+
+def ties_settled(rows: list[Row], polls: Polls) -> list[Row]:
+    """Rows that are sorted by score, those of one score by best rank, lane order of the plan, chunk id, corpus."""
+    scores = list(map(score_of, rows))
     begin = 0
     for at in [at for at, ties in enumerate(map(eq, scores, islice(scores, 1, None))) if ties]:
         if at < begin:
@@ -35,21 +81,16 @@ def in_order(rows: list[Row]) -> list[Row]:
         begin, end = at, at + 2
         while end < len(rows) and scores[end] == scores[at]:
             end += 1
-        rows[begin:end] = sorted(rows[begin:end], key=_standing)
+        rows[begin:end] = sorted(rows[begin:end], key=lambda row: _standing(row, polls))
         begin = end
     return rows
 
 
-def ballots_of(cast: Cast) -> Iterator[Ballot]:
-    """One by one."""
-    return zip(cast[0::3], cast[1::3], cast[2::3], strict=True)
+def _standing(row: Row, polls: Polls) -> tuple[tuple[int, int], str, str]:
+    return min((one.column.ranks[at], one.position) for one, at in _found(row, polls)), row[1], row[2]
 
 
-def first_hit_of(row: Row) -> LaneHit:
-    """That of the first lane in the plan's order."""
-    hit: LaneHit = row[3][1]
-    return hit
-
-
-def _standing(row: Row) -> tuple[tuple[int, int], str, str]:
-    return min([(hit.rank, position) for position, hit, _ in ballots_of(row[3])]), row[1], row[2]
+def _found(row: Row, polls: Polls) -> list[tuple[Poll, int]]:
+    """Who has the chunk of a row, and where it stands in his column."""
+    _, chunk_id, corpus = row
+    return [(one, at) for one in polls[corpus] if (at := one.column.places.get(chunk_id)) is not None]
