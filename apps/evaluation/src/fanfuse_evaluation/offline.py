@@ -10,7 +10,8 @@ from fanfuse_contracts import limits
 from fanfuse_contracts.answer import Copy
 from fanfuse_contracts.fusion import FusionApplied, FusionConfig
 from fanfuse_evaluation.lane_lists import AnsweredHit, AskedQuery
-from fanfuse_fuser.domain.fusion import Fused, RankedList, fuse
+from fanfuse_fuser.domain.fusion import Fused, fuse
+from fanfuse_fuser.domain.ranked import RankedList
 
 
 class Places(NamedTuple):
