@@ -164,7 +164,7 @@ def test_statements_are_constants_and_bounded() -> None:
     """NEO-02, NEO-05: only names from the allow-list, a row cap in every reading statement, a scope on every node."""
     asks = [Ask(find, ("a",)) for find in Find if find not in (Find.RELATIONS, Find.MENTIONS)]
     reading = [kglite_queries.statement(ask)[0] for ask in asks]
-    filtered, _ = kglite_queries.allowed(["c"], HasValue(3, (0, 4)))
+    filtered, _ = kglite_queries.allowed(["c"], HasValue(3, ((0, 1), (4, 5)), 9))
     for statement in [*reading, filtered]:
         assert set(re.findall(r"\(\w+:(\w+)", statement)) <= {"Entity", "Chunk", "RelationWord"}
         assert "LIMIT $rows" in statement

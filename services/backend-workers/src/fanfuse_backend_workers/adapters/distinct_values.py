@@ -1,25 +1,31 @@
 """The distinct values of one metadata field, and which of them satisfy a leaf of a filter: exactly, and by looking them
 up instead of at each where the operator allows that.
 
-In: values, then leaves. Out: numbers of values. Integers and floats are one type and compare exactly; true is not 1; a
-list equals no single value; strings compare by code point.
+In: values, then leaves. Out: runs of numbers of values. Integers and floats are one type and compare exactly; true is
+not 1; a list equals no single value; strings compare by code point.
 """
 
 import json
 import sys
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, Self
+from typing import Any, Final
 
 from fanfuse_contracts.chunks import MetadataValue
 from fanfuse_contracts.filters import Leaf, Op
 
+Runs = tuple[tuple[int, int], ...]
+"""Numbers as half-open ranges, ascending and apart."""
+
+_NUMBERS: Final = 0
+_STRINGS: Final = 1
+_UNORDERED: Final = 2
+
 
 @dataclass
 class DistinctValues:
-    """The values of one field, numbered in the order in which they were met."""
+    """The values of one field, numbered in the order in which they were met; after `sort` in their own order."""
 
     numbers: dict[str, int] = field(default_factory=dict)
     values: list[MetadataValue] = field(default_factory=list)
@@ -32,51 +38,64 @@ class DistinctValues:
             self.values.append(value)
         return self.numbers[key]
 
-    @cached_property
-    def ordered(self) -> "Mapping[str, _Ordered]":
-        """Numbers and strings, each in their order. Asked for when no value is added any more."""
-        return {kind: _Ordered.of(self.values, kind) for kind in ("number", "str")}
+    def sort(self) -> list[int]:
+        """Number the values by their order: numbers, strings, whatever has none; the new number of every old one."""
+        order = sorted(range(len(self.values)), key=lambda number: _place(self.values[number]))
+        places = [0] * len(order)
+        for new, old in enumerate(order):
+            places[old] = new
+        self.values = [self.values[old] for old in order]
+        self.numbers = {key: places[old] for key, old in self.numbers.items()}
+        return places
 
-    def holding(self, leaf: Leaf) -> tuple[int, ...]:
-        """Numbers of the values that satisfy a leaf, sorted; `ne` and `not_in` are read as `eq` and `in`."""
+    def holding(self, leaf: Leaf) -> Runs:
+        """The sorted values that satisfy a leaf; `ne` and `not_in` are read as `eq` and `in`."""
         match leaf.op:
             case Op.EQ | Op.NE:
                 return self._equal_to((leaf.value,))
             case Op.IN | Op.NOT_IN:
                 return self._equal_to(leaf.value if isinstance(leaf.value, tuple) else ())
             case Op.CONTAINS:
-                return tuple(number for number, value in enumerate(self.values) if _contains(value, leaf.value))
+                return _runs(number for number, value in enumerate(self.values) if _contains(value, leaf.value))
             case _:
-                ordered = self.ordered.get(_type(leaf.value))
-                return ordered.holding(leaf.op, leaf.value) if ordered else ()
+                return self._on_one_side(leaf.op, leaf.value)
 
-    def _equal_to(self, wanted: Iterable[object]) -> tuple[int, ...]:
+    def _equal_to(self, wanted: Iterable[object]) -> Runs:
         keys = {json.dumps(twin) for one in wanted for twin in _twins(one)}
-        return tuple(sorted(self.numbers[key] for key in keys if key in self.numbers))
+        return _runs(sorted(self.numbers[key] for key in keys if key in self.numbers))
 
-
-@dataclass(frozen=True, slots=True)
-class _Ordered:
-    """Values of one type in their order, and their numbers."""
-
-    values: list[Any]
-    numbers: list[int]
-
-    @classmethod
-    def of(cls, values: list[MetadataValue], kind: str) -> Self:
-        """Those of type `kind`; one that is not equal to itself has no place in an order."""
-        found: list[tuple[Any, int]] = [
-            (value, number) for number, value in enumerate(values) if _type(value) == kind and value == value
-        ]
-        found.sort()
-        return cls([value for value, _ in found], [number for _, number in found])
-
-    def holding(self, op: Op, wanted: Any) -> tuple[int, ...]:
-        """Numbers of the values below or above `wanted`; numbers as numbers, strings by code point."""
-        if wanted != wanted:
+    def _on_one_side(self, op: Op, wanted: Any) -> Runs:
+        """Values below or above `wanted`, of its type; numbers as numbers, strings by code point."""
+        kind = _kind(wanted)
+        if kind == _UNORDERED:
             return ()
-        cut = (bisect_left if op in (Op.LT, Op.GTE) else bisect_right)(self.values, wanted)
-        return tuple(sorted(self.numbers[:cut] if op in (Op.LT, Op.LTE) else self.numbers[cut:]))
+        cut = (bisect_left if op in (Op.LT, Op.GTE) else bisect_right)(self.values, (kind, wanted), key=_place)
+        if op in (Op.LT, Op.LTE):
+            start, stop = bisect_left(self.values, kind, key=_kind), cut
+        else:
+            start, stop = cut, bisect_right(self.values, kind, key=_kind)
+        return ((start, stop),) if start < stop else ()
+
+
+def _runs(ascending: Iterable[int]) -> Runs:
+    runs: list[tuple[int, int]] = []
+    for number in ascending:
+        if runs and runs[-1][1] == number:
+            runs[-1] = (runs[-1][0], number + 1)
+        else:
+            runs.append((number, number + 1))
+    return tuple(runs)
+
+
+def _kind(value: object) -> int:
+    if _is_number(value) and value == value:
+        return _NUMBERS
+    return _STRINGS if isinstance(value, str) else _UNORDERED
+
+
+def _place(value: object) -> tuple[int, Any]:
+    kind = _kind(value)
+    return kind, 0 if kind == _UNORDERED else value
 
 
 def _contains(value: MetadataValue, wanted: object) -> bool:
@@ -103,7 +122,3 @@ def _other_form(number: int | float) -> Iterator[int | float]:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _type(value: object) -> str:
-    return "number" if _is_number(value) else type(value).__name__

@@ -1,8 +1,8 @@
 """Compiles the filter language exactly for engines whose index never changes.
 
-While indexing, every distinct metadata value of a field gets a number, and engines store only numbers. A leaf is
-decided over the distinct values, by looking them up where its operator allows that, and becomes "field 3 has value 0,
-4 or 7", which any engine tests exactly. It never approximates and never drops a condition.
+While indexing, every distinct metadata value of a field gets a number by its order, and engines store only numbers. A
+leaf is decided over the distinct values, by looking them up where its operator allows that, and becomes "field 3 has a
+value from 4 up to 7", which any engine tests exactly. It never approximates and never drops a condition.
 """
 
 import json
@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from fanfuse_backend_workers.adapters.distinct_values import DistinctValues
+from fanfuse_backend_workers.adapters.distinct_values import DistinctValues, Runs
+from fanfuse_backend_workers.adapters.value_tokens import field_token, value_tokens
 from fanfuse_contracts.chunks import MetadataValue
 from fanfuse_contracts.filters import And, Filter, Leaf, Not, Op, Or
 
@@ -27,10 +28,12 @@ class HasField:
 
 @dataclass(frozen=True, slots=True)
 class HasValue:
-    """The chunk has the field with one of these values; `values` is sorted and not empty."""
+    """The chunk has the field with a value of these runs, of which there is at least one."""
 
     field: int
-    values: tuple[int, ...]
+    runs: Runs
+    size: int
+    """Distinct values of the field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +57,32 @@ class Negation:
     part: "Condition"
 
 
+Numbers = dict[int, int]
+"""Field number → value number, of one chunk."""
 Condition = HasField | HasValue | AllOf | AnyOf | Negation
 NEVER = AnyOf(())
 
 
 class FieldValues:
-    """The fields and distinct values of one index, numbered in the order in which they were met."""
+    """The fields and distinct values of one index: numbered as they are met, then sorted, then asked."""
 
     def __init__(self) -> None:
         self._fields: dict[str, tuple[int, DistinctValues]] = {}
 
-    def number(self, metadata: Mapping[str, MetadataValue]) -> dict[int, int]:
-        """Field number → value number of one chunk, for the engine to store."""
+    def number(self, metadata: Mapping[str, MetadataValue]) -> Numbers:
+        """Field number → value number of one chunk, until the values are sorted."""
         return dict(self._number(*entry) for entry in metadata.items())
+
+    def sort(self) -> "list[list[int]]":
+        """Number every field's values by their order; field number → old number → new one, for the engine to store."""
+        return [distinct.sort() for _, distinct in self._fields.values()]
+
+    def tokens(self, numbers: Numbers) -> Iterator[str]:
+        """What an engine of keyword fields stores for a chunk: one token per field, and its value's blocks."""
+        sizes = [len(distinct.values) for _, distinct in self._fields.values()]
+        for field, value in numbers.items():
+            yield field_token(field)
+            yield from value_tokens(field, value, sizes[field])
 
     def _number(self, name: str, value: MetadataValue) -> tuple[int, int]:
         field, values = self._fields.setdefault(name, (len(self._fields), DistinctValues()))
@@ -92,11 +108,8 @@ class FieldValues:
         field, distinct = self._fields[leaf.field]
         if leaf.op is Op.EXISTS:
             return HasField(field) if leaf.value else Negation(HasField(field))
-        holds = distinct.holding(leaf)
-        if 2 * len(holds) <= len(distinct.values):
-            return HasValue(field, holds) if holds else NEVER
-        fails = tuple(sorted(set(range(len(distinct.values))) - set(holds)))
-        return AllOf((HasField(field), Negation(HasValue(field, fails)))) if fails else HasField(field)
+        runs = distinct.holding(leaf)
+        return HasValue(field, runs, len(distinct.values)) if runs else NEVER
 
     def save(self, path: Path) -> None:
         """Write the table beside the index."""
@@ -110,20 +123,3 @@ class FieldValues:
             for value in values:
                 table._number(name, tuple(value) if isinstance(value, list) else value)
         return table
-
-
-def tokens(numbers: Mapping[int, int]) -> Iterator[str]:
-    """What an engine of keyword fields stores for a chunk: one token per field and one per value."""
-    for field, value in numbers.items():
-        yield field_token(field)
-        yield value_token(field, value)
-
-
-def field_token(field: int) -> str:
-    """Token of every chunk that has the field."""
-    return str(field)
-
-
-def value_token(field: int, value: int) -> str:
-    """Token of every chunk that has this value in the field."""
-    return f"{field}:{value}"

@@ -22,7 +22,7 @@ _VALUES: Final = "filter_values.json"
 class IndexManifest(Written):
     """What an index directory holds. Written last: its presence says that the index is complete."""
 
-    format: Literal[2] = 2
+    format: Literal[3] = 3
     """Raised with every change of what is written: a reader of another version refuses instead of finding nothing."""
     kind: Kind
     tenant: Token
@@ -46,7 +46,9 @@ def read_manifest(directory: Path, kind: Kind) -> tuple[IndexManifest, FieldValu
     except FileNotFoundError as error:
         raise SearchError(FailureKind.NOT_FOUND, f"no complete index in {directory.name}: index the corpus") from error
     except ValidationError as error:
-        raise SearchError(FailureKind.CONFIG, f"the index in {directory.name} has a format unknown here") from error
+        raise SearchError(
+            FailureKind.CONFIG, f"the index in {directory.name} has a format unknown here: index the corpus again"
+        ) from error
     if manifest.kind is not kind:
         raise SearchError(FailureKind.CONFIG, f"{directory.name} holds a {manifest.kind} index, not a {kind} index")
     return manifest, values

@@ -17,6 +17,7 @@ from fanfuse_backend_workers.adapters.filter_values import EXACT_OPERATORS, Fiel
 from fanfuse_backend_workers.adapters.index_manifest import IndexManifest, read_manifest, write_manifest
 from fanfuse_backend_workers.adapters.kglite_edges import Edges, EdgesWriter
 from fanfuse_backend_workers.adapters.kglite_graph import KgliteGraphEngine
+from fanfuse_backend_workers.adapters.waiting_rows import Numbered, Waiting, numbered
 from fanfuse_backend_workers.domain.analysis_names import last_name
 from fanfuse_backend_workers.domain.graph_names import graph_names
 from fanfuse_backend_workers.domain.graph_words import roots_of
@@ -40,7 +41,7 @@ class KgliteIndexBuilder:
         """Write a complete index into an empty directory; returns the number of chunks. Blocking."""
         writer = _GraphWriter(tenant, corpus)
         values = FieldValues()
-        writer.write_chunks(chunks, values)
+        writer.write_chunks(chunks, values, directory)
         writer.write_entities()
         count = writer.count_chunks()
         writer.save(directory)
@@ -66,18 +67,14 @@ class _GraphWriter:
         for statement in queries.INDEXES:
             self._graph.cypher(statement)
 
-    def write_chunks(self, chunks: Iterable[Chunk], values: FieldValues) -> None:
-        self._write(queries.CREATE_CHUNKS, (self._chunk_row(chunk, values) for chunk in chunks))
+    def write_chunks(self, chunks: Iterable[Chunk], values: FieldValues, directory: Path) -> None:
+        rows = numbered(map(self._waiting, chunks), values, directory)
+        self._write(queries.CREATE_CHUNKS, map(_chunk_row, rows))
 
-    def _chunk_row(self, chunk: Chunk, values: FieldValues) -> Row:
+    def _waiting(self, chunk: Chunk) -> Waiting:
         self._edges.add(chunk.chunk_id, graph_names(chunk))
-        numbers = values.number(chunk.metadata)
-        return {
-            "chunk_id": chunk.chunk_id,
-            "content_hash": chunk.content_hash,
-            "title": chunk.title,
-            "values": {queries.value_property(field): value for field, value in numbers.items()},
-        }
+        hit = {"chunk_id": chunk.chunk_id, "content_hash": chunk.content_hash, "title": chunk.title}
+        return Waiting(hit, chunk.metadata)
 
     def write_entities(self) -> None:
         rows = ({**row, "last_name": last_name(row["key"])} for row in self._edges.entities())
@@ -96,3 +93,7 @@ class _GraphWriter:
     def save(self, directory: Path) -> None:
         self._edges.edges().save(directory / _EDGES_FILE)
         self._graph.save(str(directory / _GRAPH_FILE))
+
+
+def _chunk_row(row: Numbered) -> Row:
+    return {**row.fields, "values": {queries.value_property(field): value for field, value in row.numbers.items()}}

@@ -7,6 +7,7 @@ of our own. Everything a caller or a document wrote is a parameter. Tenant and c
 from collections.abc import Iterable
 from typing import Any, Final
 
+from fanfuse_backend_workers.adapters.distinct_values import Runs
 from fanfuse_backend_workers.adapters.filter_values import AllOf, AnyOf, Condition, HasField, HasValue, Negation
 from fanfuse_backend_workers.domain.graph_asks import ROWS, Ask, Entity, Find
 
@@ -75,13 +76,21 @@ def _predicate(condition: Condition, parameters: dict[str, Any]) -> str:
     match condition:
         case HasField(field):
             return f"c.{value_property(field)} IS NOT NULL"
-        case HasValue(field, values):
-            name = f"values{len(parameters):d}"
-            parameters[name] = list(values)
-            return f"(c.{value_property(field)} IS NOT NULL AND c.{value_property(field)} IN ${name})"
+        case HasValue(field, runs):
+            return f"({_in_runs(f'c.{value_property(field)}', runs, parameters)})"
         case Negation(part):
             return f"(NOT {_predicate(part, parameters)})"
         case AllOf(parts):
             return f"({' AND '.join(_predicate(part, parameters) for part in parts) or 'true'})"
         case AnyOf(parts):
             return f"({' OR '.join(_predicate(part, parameters) for part in parts) or 'false'})"
+
+
+def _in_runs(value: str, runs: Runs, parameters: dict[str, Any]) -> str:
+    """One run is compared; a list is looked through for every chunk."""
+    number = len(parameters)
+    if len(runs) == 1:
+        parameters[f"start{number:d}"], parameters[f"stop{number:d}"] = runs[0]
+        return f"{value} IS NOT NULL AND {value} >= $start{number:d} AND {value} < $stop{number:d}"
+    parameters[f"values{number:d}"] = [number for run in runs for number in range(*run)]
+    return f"{value} IS NOT NULL AND {value} IN $values{number:d}"

@@ -3,7 +3,7 @@
 Every point bears marks: its tenant, its corpus, its fields and their values, in one payload field with one index.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from qdrant_edge import FieldCondition, Filter, MatchAny, MatchValue
@@ -15,10 +15,8 @@ from fanfuse_backend_workers.adapters.filter_values import (
     HasField,
     HasValue,
     Negation,
-    field_token,
-    tokens,
-    value_token,
 )
+from fanfuse_backend_workers.adapters.value_tokens import field_token, run_tokens
 
 if TYPE_CHECKING:
     from qdrant_edge import ConditionType  # exists in its stub only
@@ -27,9 +25,9 @@ MARKS = "marks"
 _NO_MARK = "-"
 
 
-def marks(tenant: str, corpus: str, numbers: Mapping[int, int]) -> list[str]:
-    """What a point bears; `numbers`: field number → value number."""
-    return [f"tenant:{tenant}", f"corpus:{corpus}", *tokens(numbers)]
+def marks(tenant: str, corpus: str, tokens: Iterable[str]) -> list[str]:
+    """What a point bears; `tokens`: of its fields and values."""
+    return [f"tenant:{tenant}", f"corpus:{corpus}", *tokens]
 
 
 def search_filter(tenant: str, corpus: str, condition: Condition | None) -> Filter:
@@ -45,8 +43,8 @@ def _part(condition: Condition) -> "ConditionType":
     match condition:
         case HasField(field):
             return _marked(field_token(field))
-        case HasValue(field, values):
-            return FieldCondition(MARKS, match=MatchAny([value_token(field, value) for value in values]))
+        case HasValue(field, runs, size):
+            return FieldCondition(MARKS, match=MatchAny(list(run_tokens(field, runs, size))))
         case Negation(part):
             return Filter(must_not=[_part(part)])
         case AllOf(parts):

@@ -6,6 +6,7 @@ of processes may open one index. It is never optimised: that blocks the interpre
 
 import asyncio
 import itertools
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -20,6 +21,7 @@ from fanfuse_backend_workers.adapters.index_manifest import IndexManifest, read_
 from fanfuse_backend_workers.adapters.qdrant_filters import MARKS, marks, search_filter
 from fanfuse_backend_workers.adapters.ranking import Scored, best_hits
 from fanfuse_backend_workers.adapters.unit_vector import query_direction, unit
+from fanfuse_backend_workers.adapters.waiting_rows import Numbered, Waiting, numbered
 from fanfuse_backend_workers.ports import (
     EngineHit,
     EngineResult,
@@ -56,8 +58,9 @@ class QdrantIndexBuilder:
         shard = edge.EdgeShard.create(str(_shard_folder(directory)), _config(size or _NO_POINTS_SIZE))
         shard.update(edge.UpdateOperation.create_field_index(MARKS, edge.KeywordIndexParams()))
         values = FieldValues()
-        for batch in _batches(itertools.chain([first] if first else [], stream)):
-            points = [_point(tenant, corpus, chunk, _checked(chunk, size), values) for chunk in batch]
+        waiting = (_row(chunk, _checked(chunk, size)) for chunk in itertools.chain([first] if first else [], stream))
+        for batch in _batches(numbered(waiting, values, directory)):
+            points = [_point(tenant, corpus, row, values) for row in batch]
             shard.update(edge.UpdateOperation.upsert_points(points))
         shard.flush()
         count = int(shard.count(edge.CountRequest(exact=True)))
@@ -157,8 +160,8 @@ def _config(size: int) -> edge.EdgeConfig:
     return edge.EdgeConfig(vectors=vectors, wal_enabled=False, payload_memory=edge.Memory.Cached)
 
 
-def _batches(chunks: Iterator[Chunk]) -> Iterator[list[Chunk]]:
-    while batch := list(itertools.islice(chunks, _BATCH)):
+def _batches(rows: Iterator[Numbered]) -> Iterator[list[Numbered]]:
+    while batch := list(itertools.islice(rows, _BATCH)):
         yield batch
 
 
@@ -174,14 +177,15 @@ def _checked(chunk: Chunk, size: int | None) -> list[float]:
     return direction
 
 
-def _point(tenant: str, corpus: str, chunk: Chunk, vector: list[float], values: FieldValues) -> edge.Point:
-    payload = {
-        "chunk_id": chunk.chunk_id,
-        "content_hash": chunk.content_hash,
-        "title": chunk.title,
-        MARKS: marks(tenant, corpus, values.number(chunk.metadata)),
-    }
-    return edge.Point(point_id(tenant, corpus, chunk.chunk_id), {_VECTOR: vector}, payload)
+def _row(chunk: Chunk, vector: list[float]) -> Waiting:
+    hit = {"chunk_id": chunk.chunk_id, "content_hash": chunk.content_hash, "title": chunk.title}
+    return Waiting(hit, chunk.metadata, array("f", vector).tobytes())
+
+
+def _point(tenant: str, corpus: str, row: Numbered, values: FieldValues) -> edge.Point:
+    payload = {**row.fields, MARKS: marks(tenant, corpus, values.tokens(row.numbers))}
+    vector = array("f", row.blob).tolist()
+    return edge.Point(point_id(tenant, corpus, payload["chunk_id"]), {_VECTOR: vector}, payload)
 
 
 def _found(shard: edge.EdgeShard, vector: list[float], chosen: edge.Filter, limit: int) -> list[Scored[Payload]]:

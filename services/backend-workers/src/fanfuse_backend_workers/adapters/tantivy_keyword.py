@@ -8,15 +8,16 @@ import json
 from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import tantivy
 
 from fanfuse_backend_workers.adapters.engine_calls import call_engine
-from fanfuse_backend_workers.adapters.filter_values import EXACT_OPERATORS, FieldValues, tokens
+from fanfuse_backend_workers.adapters.filter_values import EXACT_OPERATORS, FieldValues
 from fanfuse_backend_workers.adapters.index_manifest import IndexManifest, read_manifest, write_manifest
 from fanfuse_backend_workers.adapters.ranking import Scored, best_hits
 from fanfuse_backend_workers.adapters.tantivy_queries import keyword_query
+from fanfuse_backend_workers.adapters.waiting_rows import Waiting, numbered
 from fanfuse_backend_workers.domain.analysis import analyse_query, analyse_text
 from fanfuse_backend_workers.ports import EngineHit, EngineResult, SearchEngine, SearchError, SearchRequest
 from fanfuse_contracts.chunks import Chunk
@@ -36,8 +37,8 @@ class TantivyIndexBuilder:
         index = tantivy.Index(_schema(), path=str(directory), reuse=False)
         writer = index.writer(_WRITER_HEAP_BYTES, num_threads=1)
         values = FieldValues()
-        for chunk in chunks:
-            writer.add_document(_document(tenant, corpus, chunk, values))
+        for row in numbered(map(_row, chunks), values, directory):
+            writer.add_document(_document(tenant, corpus, row.fields, values.tokens(row.numbers)))
         writer.commit()
         writer.wait_merging_threads()
         index.reload()
@@ -106,16 +107,21 @@ def _schema() -> tantivy.Schema:
     return builder.build()
 
 
-def _document(tenant: str, corpus: str, chunk: Chunk, values: FieldValues) -> tantivy.Document:
+def _row(chunk: Chunk) -> Waiting:
     analysed = analyse_text(f"{chunk.title} {chunk.text}")
+    scored = {"words": " ".join(analysed.words), "wholes": " ".join(analysed.wholes)}
+    return Waiting({**scored, "hit": [chunk.chunk_id, chunk.content_hash, chunk.title]}, chunk.metadata)
+
+
+def _document(tenant: str, corpus: str, fields: dict[str, Any], tokens: Iterable[str]) -> tantivy.Document:
     document = tantivy.Document()
-    document.add_text("words", " ".join(analysed.words))
-    document.add_text("wholes", " ".join(analysed.wholes))
+    document.add_text("words", fields["words"])
+    document.add_text("wholes", fields["wholes"])
     document.add_text("tenant", tenant)
     document.add_text("corpus", corpus)
-    for token in tokens(values.number(chunk.metadata)):
+    for token in tokens:
         document.add_text("values", token)
-    document.add_bytes("hit", json.dumps([chunk.chunk_id, chunk.content_hash, chunk.title]).encode())
+    document.add_bytes("hit", json.dumps(fields["hit"]).encode())
     return document
 
 

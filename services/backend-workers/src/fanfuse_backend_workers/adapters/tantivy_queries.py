@@ -17,9 +17,8 @@ from fanfuse_backend_workers.adapters.filter_values import (
     HasField,
     HasValue,
     Negation,
-    field_token,
-    value_token,
 )
+from fanfuse_backend_workers.adapters.value_tokens import field_token, run_tokens
 from fanfuse_backend_workers.domain.analysis import WHOLE_WEIGHT, QueryTerms
 
 _TERM_LIMIT: Final = 2.2
@@ -71,8 +70,8 @@ def _condition_query(schema: Schema, condition: Condition) -> Query:
     match condition:
         case HasField(field):
             return Query.term_query(schema, "values", field_token(field))
-        case HasValue(field, values):
-            return Query.term_set_query(schema, "values", [value_token(field, value) for value in values])
+        case HasValue(field, runs, size):
+            return Query.term_set_query(schema, "values", list(run_tokens(field, runs, size)))
         case Negation(part):
             return Query.boolean_query(
                 [(Occur.Must, Query.all_query()), (Occur.MustNot, _condition_query(schema, part))]
