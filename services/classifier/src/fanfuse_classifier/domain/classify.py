@@ -4,13 +4,13 @@ In: the query, its tenant's cards, compiled rules and scopes, and the two classi
 `Classification` with raw scores. It chooses no corpus and no lane.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from pydantic import TypeAdapter
-
 from fanfuse_classifier.domain.capabilities import CapabilityMatcher, CardFindings
+from fanfuse_classifier.domain.cards import CardIndex
 from fanfuse_classifier.domain.refusals import refuse_blank
 from fanfuse_classifier.domain.rules import StaticRules
 from fanfuse_classifier.domain.scopes import Scopes
@@ -31,6 +31,10 @@ class Classification:
     corpus_scores: tuple[CorpusScore, ...]
 
 
+_EVERY: Final = ""
+"""The one key under which every corpus of a tenant is listed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Classifiers:
     """The parts of the decision; shape and corpora are replaceable."""
@@ -40,6 +44,8 @@ class Classifiers:
     rules: StaticRules = field(default_factory=StaticRules)
     scopes: Scopes = field(default_factory=Scopes)
     capabilities: CapabilityMatcher = field(default_factory=CapabilityMatcher)
+    names: CardIndex[None] = field(default_factory=lambda: CardIndex(lambda _: {_EVERY: None}))
+    """The corpora of each tenant."""
 
 
 def classify(
@@ -53,7 +59,7 @@ def classify(
     if (rejection := refuse_blank(query.text)) is not None:
         return rejection
     terms = read_terms(query.text)
-    known = {card.corpus for card in cards}
+    known: Collection[str] = classifiers.names.of(cards).get(_EVERY, {})
     scores = classifiers.corpora.score(query.text, query.expansion_terms, cards)
     named = classifiers.scopes.find(terms)
     fired = _joined(classifiers.rules.fire(tenant, terms, known), classifiers.scopes.boosts(named, cards))
@@ -61,17 +67,18 @@ def classify(
     return Classification(
         shape=classifiers.shape(query.text, query.expansion_terms, query.hyde_vector),
         scopes=named,
-        corpus_scores=_ROWS.validate_python([*_rows({c: s for c, s in scores.items() if c in known}, fired, asked)]),
+        corpus_scores=tuple(_rows({c: s for c, s in scores.items() if c in known}, fired, asked)),
     )
 
 
 def _joined(*parts: Mapping[str, Sequence[FiredRule]]) -> Mapping[str, Sequence[FiredRule]]:
+    told = [part for part in parts if part]
+    if len(told) < 2:
+        return told[0] if told else {}
     corpora = {corpus for part in parts for corpus in part}
     return {corpus: [rule for part in parts for rule in part.get(corpus, ())] for corpus in corpora}
 
 
-_ROWS: Final = TypeAdapter(tuple[CorpusScore, ...])
-"""Validates all at once: half the time of one model after the other."""
 _NOTHING = CardFindings((), ())
 CAPABILITY_BOOST: Final = 1.0
 """What an asked capability adds to its corpus's score: as much as a rule's default boost."""
@@ -83,16 +90,19 @@ def _boost(asked: AskedCapability) -> FiredRule:
 
 def _rows(
     scores: Mapping[str, float], fired: Mapping[str, Sequence[FiredRule]], asked: Mapping[str, CardFindings]
-) -> Iterator[Mapping[str, object]]:
-    """The fields of each `CorpusScore`."""
+) -> Iterator[CorpusScore]:
     for corpus in sorted(scores.keys() | fired.keys() | asked.keys()):
         found = asked.get(corpus, _NOTHING)
         rules = (*fired.get(corpus, ()), *map(_boost, found.asked))
-        boosts = sum([rule.amount for rule in rules if rule.effect is Effect.BOOST])
-        yield {
+        # The amount of a rule that excludes is 0.
+        score = scores.get(corpus, 0.0) + sum([rule.amount for rule in rules])
+        fields = {
             "corpus": corpus,
-            "score": scores.get(corpus, 0.0) + boosts,
+            "score": score,
             "fired": rules,
             "asked": found.asked,
             "cannot_confirm": found.cannot_confirm,
         }
+        # A scorer may be anybody's: only a finite float needs no look.
+        usable = type(score) is float and math.isfinite(score)
+        yield CorpusScore.of_checked(fields) if usable else CorpusScore.model_validate(fields)

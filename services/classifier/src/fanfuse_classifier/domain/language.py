@@ -138,14 +138,13 @@ def _is_clearly_english(votes: Mapping[str, int]) -> bool:
 
 def _guess(text: str, script: str, votes: Mapping[str, int]) -> str | None:
     folded = text.casefold()
-    ranked = _identifier(script).rank(folded)
-    language, confidence = ranked[0]
+    language, confidence = _identifier(script).classify(folded)
     most = max(votes.values())
     if language == "en" or (most and votes[_LONG_ENGLISH] == most > votes.get(language, 0)):
         return "en"
     if confidence >= _MIN_CONFIDENCE:
         return str(language)
-    return _by_words(ranked, votes, most) if most else None
+    return _by_words(_identifier(script).rank(folded), votes, most) if most else None
 
 
 def _by_words(ranked: Sequence[tuple[str, float]], votes: Mapping[str, int], most: int) -> str | None:

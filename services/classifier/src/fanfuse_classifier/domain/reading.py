@@ -15,8 +15,7 @@ from fanfuse_classifier.domain.identifiers import Identifier, find_identifiers
 from fanfuse_classifier.domain.language import detect_language
 from fanfuse_classifier.domain.phrases import Phrase, find_phrases
 from fanfuse_classifier.domain.scripts import count_scripts
-from fanfuse_classifier.domain.text import normalise
-from fanfuse_classifier.domain.words import Word, outside, read_words
+from fanfuse_classifier.domain.words import Word, outside, read_text
 
 _QUESTION_MARKS: Final = ("?", "؟", "՞", "⸮", "፧")
 
@@ -73,8 +72,7 @@ class Reading:
 
 def read(text: str) -> Reading:
     """Gather the features of a text."""
-    text = normalise(text)
-    words = read_words(text)
+    text, words = read_text(text)
     identifiers = find_identifiers(text)
     phrases = find_phrases(text)
     scripts = count_scripts(text)

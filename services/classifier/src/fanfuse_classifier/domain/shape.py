@@ -56,15 +56,17 @@ def classify_shape(
     identifiers = [found.text for found in reading.identifiers]
     for term in expansion_terms:
         identifiers.extend(found.text for found in find_identifiers(normalise(term)))
-    return QueryShape(
-        shape=shape,
-        reason=reason,
-        identifiers=_first_distinct(identifiers),
-        phrases=_first_distinct(phrase.text for phrase in reading.phrases),
-        entities=_first_distinct(entity.text for entity in reading.entities),
-        code_intent=reading.code_intent,
-        scripts=tuple(reading.scripts),
-        language=reading.language,
+    return QueryShape.of_checked(
+        {
+            "shape": shape,
+            "reason": reason,
+            "identifiers": _first_distinct(identifiers),
+            "phrases": _first_distinct([phrase.text for phrase in reading.phrases]),
+            "entities": _first_distinct([entity.text for entity in reading.entities]),
+            "code_intent": reading.code_intent,
+            "scripts": tuple(reading.scripts),
+            "language": reading.language,
+        }
     )
 
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from fanfuse_classifier.domain.scripts import HANGUL, UNSPACED
 from fanfuse_classifier.domain.text import normalise
-from fanfuse_classifier.domain.words import Word, read_words
+from fanfuse_classifier.domain.words import Word, read_text, read_words
 
 MAX_WORDS: Final = 3
 """Longest term in words that a weight may have."""
@@ -59,8 +59,8 @@ class Pattern:
 
 def read_terms(text: str) -> Terms:
     """The terms of a text."""
-    text = normalise(text)
-    return Terms(text, f" {_joined(read_words(text))} ")
+    normalised, words = read_text(text)
+    return Terms(normalised, f" {_joined(words)} ")
 
 
 def read_pattern(term: str) -> Pattern | None:
@@ -88,11 +88,10 @@ def canonical(term: str) -> str:
     return _joined(read_words(normalise(term)))
 
 
-def weighable_terms(*texts: str) -> frozenset[str]:
+def weighable_terms(text: str, *more: str) -> frozenset[str]:
     """Every term of the texts that a weight may be given for: one to three words, or some characters of a run."""
     found: set[str] = set()
-    for text in texts:
-        words = read_words(normalise(text))
+    for words in (read_text(text)[1], *(read_words(normalise(other)) for other in more)):
         folded = [word.folded for word in words]
         for count in range(1, MAX_WORDS + 1):
             found.update(map(" ".join, zip(*(folded[start:] for start in range(count)), strict=False)))

@@ -5,10 +5,11 @@ In: a normalised text. Out: words; a run of a script written without blanks is o
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final, NamedTuple, Protocol
 
 from fanfuse_classifier.domain.scripts import UNSPACED
-from fanfuse_classifier.domain.text import MARKS, fold
+from fanfuse_classifier.domain.text import MARKS, fold, normalise
 
 # "++" and "#" stay with their word: c++ and c# are not c.
 _WORD: Final = re.compile(
@@ -58,6 +59,13 @@ def read_words(text: str) -> tuple[Word, ...]:
         Word(match[0], fold(match[0]), match.start(), match.end(), match["run"] is None)
         for match in _WORD.finditer(text)
     )
+
+
+@lru_cache(maxsize=2)
+def read_text(text: str) -> tuple[str, tuple[Word, ...]]:
+    """The normalised text and its words; of the last texts they are known: shape, terms and scores ask in turn."""
+    normalised = normalise(text)
+    return normalised, read_words(normalised)
 
 
 def outside(words: Iterable[Word], spans: Iterable[Span]) -> tuple[Word, ...]:
