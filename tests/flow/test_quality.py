@@ -4,11 +4,13 @@ import asyncio
 from math import isclose
 
 import pytest
+from nats.aio.msg import Msg
 
-from fanfuse_all_in_one.quality import CorpusQuality, read_quality
-from fanfuse_contracts import limits
+from fanfuse_all_in_one.quality import CorpusQuality, QualityReader, read_quality
+from fanfuse_contracts import limits, streams, subjects
 from fanfuse_contracts.answer import Answer
 from fanfuse_contracts.enums import Kind, LaneOutcome
+from fanfuse_contracts.quality import LaneQuality, QualityMeasured
 from fanfuse_testing.flow import Flow, eventually
 from tests.flow.airships import FIELDS, QUESTION, SEEDS, library
 
@@ -63,3 +65,30 @@ async def test_counts_of_long_ago_are_left_out(flow: Flow) -> None:
     assert await read_quality(flow.operator.bus, within_s=3_600.0) != ()
     await asyncio.sleep(1.5)
     assert await read_quality(flow.operator.bus, within_s=1.0) == ()
+
+
+async def test_a_reader_goes_on_where_it_ended(flow: Flow) -> None:
+    """A screen that is looked at every second reads what is new, and nothing where nothing is."""
+    bus = flow.operator.bus
+    reader = QualityReader(bus)
+    before = await reader.read()
+    assert before == await read_quality(bus) != ()
+    asked: list[str] = []
+
+    async def hear(msg: Msg) -> None:
+        if msg.subject.startswith(f"$JS.API.CONSUMER.CREATE.{streams.QUALITY.name}"):
+            asked.append(msg.subject)
+
+    async with bus.subscribed("$JS.API.CONSUMER.>", hear):
+        await bus.nc.flush()
+        assert await reader.read() == before
+        await bus.nc.flush()
+        assert asked == []
+        told = QualityMeasured(tenant=TENANT, corpus="more", lanes=(LaneQuality(kind=Kind.VECTOR, backend="main"),))
+        await bus.js.publish(subjects.quality(TENANT, "more"), told.to_json())
+        assert {each.corpus for each in await reader.read()} == {"docs", "more"}
+        await bus.nc.flush()
+        assert len(asked) == 1
+
+    await bus.js.purge_stream(streams.QUALITY.name)
+    assert {each.corpus for each in await reader.read()} == {"docs", "more"}, "what was read stays until it is too old"

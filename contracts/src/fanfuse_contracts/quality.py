@@ -3,7 +3,6 @@
 The price of losing a lane is `alone / compared`: the share of hits that nobody else found.
 """
 
-from collections.abc import Iterable
 from typing import Annotated
 
 from pydantic import Field
@@ -52,17 +51,3 @@ class QualityMeasured(Event):
     lanes: tuple[LaneQuality, ...]
     source: str = ""
     """Instance that counted."""
-
-
-def added(rows: Iterable[LaneQuality]) -> tuple[LaneQuality, ...]:
-    """Rows of one corpus added up: one per backend, sorted."""
-    sums: dict[tuple[Kind, str], LaneQuality] = {}
-    for row in rows:
-        key = (row.kind, row.backend)
-        sums[key] = _sum(sums[key], row) if key in sums else row
-    return tuple(sums[key] for key in sorted(sums, key=lambda key: (list(Kind).index(key[0]), key[1])))
-
-
-def _sum(one: LaneQuality, other: LaneQuality) -> LaneQuality:
-    counts = ("answers", "lost", "compared", "found", "alone", "seats")
-    return one.model_copy(update={name: getattr(one, name) + getattr(other, name) for name in counts})

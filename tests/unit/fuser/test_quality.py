@@ -2,7 +2,7 @@
 
 from fanfuse_contracts.answer import Answer, AnswerHit, Contribution, Coverage, LaneReport
 from fanfuse_contracts.enums import Kind, LaneOutcome, Status
-from fanfuse_contracts.quality import LaneQuality, added
+from fanfuse_contracts.quality import LaneQuality
 from fanfuse_fuser.domain.quality import KindCounts, Tally
 
 VECTOR, KEYWORD, GRAPH = Kind.VECTOR, Kind.KEYWORD, Kind.GRAPH
@@ -106,15 +106,6 @@ def test_a_shared_lane_counts_for_each_of_its_corpora() -> None:
         answer([shared, lane(KEYWORD), lane(KEYWORD, corpus="faq")], hit(1, VECTOR), hit(2, VECTOR, corpus="faq"))
     )
     assert counted.compared == {VECTOR: 2, KEYWORD: 2}
-
-
-def test_counts_of_fusers_add_up() -> None:
-    one = LaneQuality(kind=VECTOR, backend="main", answers=1, compared=4, found=3, alone=2)
-    two = LaneQuality(kind=VECTOR, backend="main", answers=2, lost=1, compared=6, found=2, alone=1, seats=1)
-    other = LaneQuality(kind=KEYWORD, backend="eu", answers=1)
-    total, rest = added([one, other, two])
-    assert total == LaneQuality(kind=VECTOR, backend="main", answers=3, lost=1, compared=10, found=5, alone=3, seats=1)
-    assert rest == other
 
 
 def test_what_was_taken_is_not_told_again() -> None:

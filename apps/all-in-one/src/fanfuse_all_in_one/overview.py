@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from fanfuse_all_in_one.marking import BackendStanding, backend_standings
 from fanfuse_all_in_one.operating import Operator, StreamLoad
-from fanfuse_all_in_one.quality import CorpusQuality, read_quality
+from fanfuse_all_in_one.quality import CorpusQuality, QualityReader
 from fanfuse_contracts.corpus import CorpusCard
 from fanfuse_contracts.enums import FallbackReason, Stage
 from fanfuse_contracts.health import Heartbeat, RecentAnswers
@@ -94,12 +94,16 @@ def _row(stage: Stage, beats: Iterable[Heartbeat]) -> ServiceRow:
     )
 
 
-async def look(operator: Operator) -> Overview:
-    """Everything as it is now; waits until every instance had time to be heard once."""
+async def look(operator: Operator, quality: QualityReader | None = None) -> Overview:
+    """Everything as it is now; waits until every instance had time to be heard once.
+
+    `quality`: the reader of the last look; who looks again and again reads only what is new.
+    """
+    quality = quality or QualityReader(operator.bus)
     return Overview(
         instances=await operator.alive(),
         streams=tuple(await operator.stream_loads()),
         backends=await backend_standings(operator),
         cards=tuple(await operator.cards()),
-        quality=await read_quality(operator.bus),
+        quality=await quality.read(),
     )

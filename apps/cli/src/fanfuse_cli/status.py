@@ -61,13 +61,15 @@ def _looking(show: Show, again: bool, every_s: float) -> "Callable[[Operator], A
 
         from fanfuse_all_in_one.failures import OperatorError
         from fanfuse_all_in_one.overview import look
+        from fanfuse_all_in_one.quality import QualityReader
 
-        show(await look(operator))
+        quality = QualityReader(operator.bus)
+        show(await look(operator, quality))
         while again:
             await asyncio.sleep(every_s)
             # What was seen last stays on the screen while the bus is away; its client connects again by itself.
             with suppress(NatsError, OperatorError):
-                show(await look(operator))
+                show(await look(operator, quality))
 
     return run
 
