@@ -26,9 +26,10 @@ _KUBECTL: Final = Path(sysconfig.get_path("scripts")) / "kubectl"
 
 
 def prepare(folder: Path) -> Path:
-    """A copy of deploy/k8s with what the overlay `prod` asks to be made; returns its root."""
+    """A copy of deploy/k8s, and of the dashboards beside it, with what the overlay `prod` asks to be made; its root."""
     copy = folder / "k8s"
     shutil.copytree(K8S, copy, ignore=_made_here)
+    shutil.copytree(K8S.parent / "grafana", folder / "grafana")
     for command, into in commands_of_readme():
         printed = fanfuse(copy / "overlays" / "prod", *command)
         if into is not None:
