@@ -18,6 +18,7 @@ Weight = Annotated[float, Field(ge=0.0, le=MAX_WEIGHT, allow_inf_nan=False)]
 Nanoseconds = Annotated[int, Field(ge=0)]
 
 
+_new = object.__new__
 # Past `__setattr__`, which would refuse: the same that pydantic does for a model it validated.
 _set_fields, _set_stated, _set_extra, _set_private = (
     BaseModel.__dict__[slot].__set__
@@ -47,7 +48,7 @@ class Model(BaseModel):
         For what a decision derives from models that were validated: nothing is validated, copied or filled in, which
         takes a fourth of the time. `fields` belongs to the model from then on.
         """
-        made = cls.__new__(cls)
+        made: Self = _new(cls)
         _set_fields(made, fields)
         _set_stated(made, cls._every_field)
         _set_extra(made, None)

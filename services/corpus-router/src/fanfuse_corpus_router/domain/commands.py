@@ -16,6 +16,7 @@ from fanfuse_contracts.plan import Lane, RetrieveCommand
 from fanfuse_corpus_router.domain.inputs import LaneInput, QueryInputs
 from fanfuse_corpus_router.domain.naming import lane_name
 from fanfuse_corpus_router.domain.sharing import Search
+from fanfuse_corpus_router.domain.wired import WiredLane
 
 
 def build_lanes(searches: Sequence[Search], event: QueryClassified) -> tuple[Lane, ...]:
@@ -24,15 +25,16 @@ def build_lanes(searches: Sequence[Search], event: QueryClassified) -> tuple[Lan
     lanes: list[Lane] = []
     window, condition = event.query.window, canonical(event.query.filter)
     for search in searches:
-        fields = dict(search.lead.fields)
-        if search.members:
+        lead, corpora, weight, _, members = search
+        fields = lead.fields.copy()
+        if members:
             fields |= _of_all(search)
-        if search.members or fields["name"] in names:
+        if members or condition:
+            fields["filter_digest"] = digest_of(event.tenant, ",".join(corpora), condition)
+        if members or fields["name"] in names:
             fields["name"] = _name(search, names)
-        if search.members or condition:
-            fields["filter_digest"] = digest_of(event.tenant, ",".join(search.corpora), condition)
         names.add(fields["name"])
-        fields["weight"] = search.weight
+        fields["weight"] = weight
         fields["window"] = window
         lanes.append(Lane.of_checked(fields))
     return tuple(lanes)
@@ -58,15 +60,21 @@ def build_commands(
         common = alike.get(lead.searched_with)
         if common is None:
             common = alike[lead.searched_with] = _common(event, inputs.of_ready(lead))
-        fields = common.copy()
-        fields["lane"] = lane.name
-        fields["corpus"] = lane.corpus
-        fields["corpora"] = lane.corpora
-        fields["kind"] = lane.kind
-        fields["backend"] = lane.backend
-        fields["filter_digest"] = lane.filter_digest
-        commands.append(RetrieveCommand.of_checked(fields))
+        commands.append(RetrieveCommand.of_checked(common | _told(lane, lead)))
     return tuple(commands)
+
+
+def _told(lane: Lane, lead: WiredLane) -> dict[str, Any]:
+    """Where the command of a lane differs from those with the same input."""
+    told = lead.told
+    if lane.filter_digest == told["filter_digest"] and lane.name == told["lane"] and not lane.corpora:
+        return told
+    return told | {
+        "lane": lane.name,
+        "corpus": lane.corpus,
+        "corpora": lane.corpora,
+        "filter_digest": lane.filter_digest,
+    }
 
 
 def _common(event: QueryClassified, found: LaneInput) -> dict[str, Any]:

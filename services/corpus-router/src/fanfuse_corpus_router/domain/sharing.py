@@ -6,6 +6,7 @@ corpora that were ready by themselves, so each of them can enforce the filter an
 
 import math
 from collections.abc import Sequence, Set
+from itertools import chain, islice
 from typing import NamedTuple
 
 from fanfuse_contracts import limits
@@ -74,11 +75,14 @@ def heaviest(searches: Sequence[Search], first: Set[str]) -> tuple[tuple[Search,
     """
     if len(searches) <= limits.MAX_LANES:
         return tuple(searches), ()
-    standing = [
-        (one.requirement is not Requirement.MUST, first.isdisjoint(one.corpora), -one.weight) for one in searches
-    ]
-    # Sorting is stable: of equal ones the earlier stays in front.
-    kept = set(sorted(range(len(searches)), key=standing.__getitem__)[: limits.MAX_LANES])
+    classes: tuple[list[int], ...] = ([], [], [], [])
+    for position, search in enumerate(searches):
+        must = search.requirement is Requirement.MUST
+        classes[(not must) * 2 + first.isdisjoint(search.corpora)].append(position)
+    weights = [search.weight for search in searches]
+    # Sorting is stable, reversed too: of equal ones the earlier stays in front.
+    ranked = chain.from_iterable(sorted(one, key=weights.__getitem__, reverse=True) for one in classes)
+    kept = set(islice(ranked, limits.MAX_LANES))
     return (
         tuple([search for position, search in enumerate(searches) if position in kept]),
         tuple([search for position, search in enumerate(searches) if position not in kept]),

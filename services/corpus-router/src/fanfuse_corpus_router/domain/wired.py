@@ -38,9 +38,11 @@ class WiredLane:
     """Lanes of equal identity can be searched in one call."""
     alone: tuple[str, ...]
     """Its corpus, as a search of it alone has it."""
-    fields: Mapping[str, Any]
+    fields: dict[str, Any]
     """Those of its `Lane`, in the order of the class, where the query has no filter; weight and window are the query's
     own."""
+    told: dict[str, Any]
+    """What of it stands in its command, where the query has no filter."""
 
 
 def wired_lanes(card: CorpusCard, of_tenant: Mapping[Kind, Requirement]) -> tuple[WiredLane, ...]:
@@ -56,6 +58,7 @@ def wired_lanes(card: CorpusCard, of_tenant: Mapping[Kind, Requirement]) -> tupl
 
 def _wired(card: CorpusCard, spec: bytes, wiring: Wiring, requirement: Requirement) -> WiredLane:
     corpus, kind, backend = card.corpus, wiring.kind, wiring.backend
+    name, digest = lane_name(kind, corpus, backend), digest_of(card.tenant, corpus, "")
     return WiredLane(
         key=(corpus, kind, backend),
         wiring=wiring,
@@ -66,7 +69,7 @@ def _wired(card: CorpusCard, spec: bytes, wiring: Wiring, requirement: Requireme
         identity=_identity(card, spec, wiring),
         alone=(corpus,),
         fields={
-            "name": lane_name(kind, corpus, backend),
+            "name": name,
             "corpus": corpus,
             "corpora": (),
             "kind": kind,
@@ -74,8 +77,16 @@ def _wired(card: CorpusCard, spec: bytes, wiring: Wiring, requirement: Requireme
             "pool": wiring.pool,
             "weight": wiring.weight,
             "window": 0,
-            "filter_digest": digest_of(card.tenant, corpus, ""),
+            "filter_digest": digest,
             "requirement": requirement,
+        },
+        told={
+            "lane": name,
+            "corpus": corpus,
+            "corpora": (),
+            "kind": kind,
+            "backend": backend,
+            "filter_digest": digest,
         },
     )
 
