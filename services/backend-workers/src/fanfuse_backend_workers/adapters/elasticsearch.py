@@ -17,6 +17,7 @@ from fanfuse_backend_workers.adapters.lucene_address import server_url, trust
 from fanfuse_backend_workers.adapters.lucene_calls import Call, ConnectionLostError, Reply
 from fanfuse_backend_workers.adapters.lucene_failures import ServerError, retry_after
 from fanfuse_backend_workers.adapters.lucene_server import LuceneServer
+from fanfuse_backend_workers.adapters.trust import NOT_TRUSTED
 from fanfuse_backend_workers.servers import ServerBackend, ServerSettings
 from fanfuse_contracts.enums import FailureKind
 
@@ -52,7 +53,7 @@ class ElasticsearchSender:
         except ConnectionTimeout as error:
             raise TimeoutError from error
         except TlsError as error:
-            raise ServerError(FailureKind.CONFIG, "no trusted TLS connection: check ca_file and url") from error
+            raise ServerError(FailureKind.CONFIG, NOT_TRUSTED) from error
         except LostError as error:
             reached = not any(isinstance(cause, aiohttp.ClientConnectorError) for cause in error.errors)
             raise ConnectionLostError(reached) from error

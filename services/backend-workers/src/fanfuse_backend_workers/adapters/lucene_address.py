@@ -9,6 +9,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from fanfuse_backend_workers.adapters.lucene_failures import ServerError
+from fanfuse_backend_workers.adapters.trust import trusting
 from fanfuse_backend_workers.servers import ServerSettings
 from fanfuse_contracts.enums import FailureKind
 
@@ -33,13 +34,8 @@ def server_url(settings: ServerSettings) -> str:
 
 
 def trust(settings: ServerSettings) -> ssl.SSLContext | None:
-    """Certificates to trust; None without TLS. Raises `ServerError(CONFIG)` for a file that holds none."""
-    if urlsplit(settings.url).scheme != "https":
-        return None
-    try:
-        return ssl.create_default_context(cafile=settings.ca_file)
-    except (OSError, ssl.SSLError) as error:
-        raise ServerError(FailureKind.CONFIG, f"ca_file {settings.ca_file} holds no certificate to trust") from error
+    """Certificates to trust; None without TLS. Raises `SearchError(CONFIG)` for a file that holds none."""
+    return trusting(settings.ca_file) if urlsplit(settings.url).scheme == "https" else None
 
 
 def _refused(why: str) -> ServerError:

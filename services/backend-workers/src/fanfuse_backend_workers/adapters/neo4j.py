@@ -1,6 +1,5 @@
 """Connects to a Neo4j server (Bolt). In: settings. Out: a `ServerBackend` that has opened no socket yet."""
 
-import ssl
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -10,6 +9,7 @@ from neo4j import exceptions
 from fanfuse_backend_workers.adapters.neo4j_calls import Neo4jCalls
 from fanfuse_backend_workers.adapters.neo4j_server import Neo4jServer
 from fanfuse_backend_workers.adapters.neo4j_statements import Statements
+from fanfuse_backend_workers.adapters.trust import trusting
 from fanfuse_backend_workers.ports import SearchError
 from fanfuse_backend_workers.servers import ServerBackend, ServerSettings
 from fanfuse_contracts.enums import FailureKind
@@ -53,4 +53,4 @@ def _encryption(settings: ServerSettings) -> dict[str, Any]:
     """An authority of one's own is trusted with a bare scheme; a scheme with +s says how itself."""
     if settings.ca_file is None or "+" in urlsplit(settings.url).scheme:
         return {}
-    return {"ssl_context": ssl.create_default_context(cafile=str(settings.ca_file)), "encrypted": True}
+    return {"ssl_context": trusting(settings.ca_file), "encrypted": True}

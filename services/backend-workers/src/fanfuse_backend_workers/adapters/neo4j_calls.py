@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar
 import neo4j
 from neo4j import exceptions
 
+from fanfuse_backend_workers.adapters.trust import NOT_TRUSTED, is_mistrust
 from fanfuse_backend_workers.ports import SearchError
 from fanfuse_contracts.enums import FailureKind
 
@@ -112,5 +113,7 @@ def typed(error: Exception) -> SearchError:
                 if code.startswith(prefix):
                     return SearchError(kind, message)
             return SearchError(FailureKind.UNAVAILABLE, "the server failed")
+        case _ if is_mistrust(error):
+            return SearchError(FailureKind.CONFIG, NOT_TRUSTED)
         case _:
             return SearchError(FailureKind.UNAVAILABLE, f"the server cannot be reached: {type(error).__name__}")

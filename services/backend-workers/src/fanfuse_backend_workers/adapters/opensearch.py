@@ -17,6 +17,7 @@ from fanfuse_backend_workers.adapters.lucene_address import server_url, trust
 from fanfuse_backend_workers.adapters.lucene_calls import Call, ConnectionLostError, Reply
 from fanfuse_backend_workers.adapters.lucene_failures import ServerError, retry_after
 from fanfuse_backend_workers.adapters.lucene_server import LuceneServer
+from fanfuse_backend_workers.adapters.trust import NOT_TRUSTED
 from fanfuse_backend_workers.servers import ServerBackend, ServerSettings
 from fanfuse_contracts.enums import FailureKind
 
@@ -57,7 +58,7 @@ class OpenSearchSender:
         except ConnectionTimeout as error:
             raise TimeoutError from error
         except SSLError as error:
-            raise ServerError(FailureKind.CONFIG, "no trusted TLS connection: check ca_file and url") from error
+            raise ServerError(FailureKind.CONFIG, NOT_TRUSTED) from error
         except LostError as error:
             raise _lost(error.info) from error
         except TransportError as error:
@@ -92,7 +93,7 @@ class _Connection(AIOHttpConnection):
 
 def _lost(cause: object) -> Exception:
     if isinstance(cause, aiohttp.ClientSSLError):
-        return ServerError(FailureKind.CONFIG, "no trusted TLS connection: check ca_file and url")
+        return ServerError(FailureKind.CONFIG, NOT_TRUSTED)
     return ConnectionLostError(reached=not isinstance(cause, aiohttp.ClientConnectorError))
 
 

@@ -7,6 +7,7 @@ from qdrant_client import AsyncQdrantClient
 
 from fanfuse_backend_workers.adapters.qdrant_server import WRITE_S, QdrantServer
 from fanfuse_backend_workers.adapters.qdrant_server_scores import keep_scores_readable
+from fanfuse_backend_workers.adapters.trust import trusting
 from fanfuse_backend_workers.servers import ServerBackend, ServerSettings
 
 
@@ -36,5 +37,5 @@ def _client(settings: ServerSettings) -> AsyncQdrantClient:
         check_compatibility=False,  # it would call the server from a thread
         limits=httpx.Limits(max_connections=settings.connections, max_keepalive_connections=settings.connections),
         auth=_basic(settings),
-        verify=True if settings.ca_file is None else str(settings.ca_file),
+        verify=trusting(settings.ca_file),
     )

@@ -15,6 +15,7 @@ import httpx
 from qdrant_client.common.client_exceptions import QdrantException, ResourceExhaustedResponse
 from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
 
+from fanfuse_backend_workers.adapters.trust import NOT_TRUSTED, is_mistrust
 from fanfuse_backend_workers.ports import SearchError
 from fanfuse_contracts.enums import FailureKind
 
@@ -137,6 +138,8 @@ def _of_transport(source: Exception) -> QdrantError:
             return QdrantError(FailureKind.TIMEOUT, f"the server did not answer in time: {what}")
         case httpx.UnsupportedProtocol() | httpx.InvalidURL() | httpx.LocalProtocolError():
             return QdrantError(FailureKind.CONFIG, f"the server's url or headers are not usable: {what}")
+        case httpx.ConnectError() if is_mistrust(source):
+            return QdrantError(FailureKind.CONFIG, NOT_TRUSTED)
         case httpx.TransportError():
             again = _soon_s() if isinstance(source, _BROKEN_SOCKET) else None
             return QdrantError(FailureKind.UNAVAILABLE, f"the server can not be reached: {what}", again)
