@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from fanfuse_bench import (
+    compare,
     disk,
     early,
     faults,
@@ -20,6 +21,7 @@ from fanfuse_bench import (
     fusion_report,
     indexing,
     join,
+    peer_quality,
     peers,
     quality_report,
     reports,
@@ -124,6 +126,8 @@ def _parser() -> argparse.ArgumentParser:
     decisions.add_argument("--decisions", type=int, default=2_000, help="how many are timed per line (2,000)")
     fusions = parts.add_parser("fusion", help="every fusion policy on judged queries (needs the evaluation data)")
     fusions.add_argument("--rounds", type=int, default=500, help="how many fusions are timed per line (500)")
+    compare.add_options(parts.add_parser("compare", help="beside LangChain, Haystack, LlamaIndex (installs them)"))
+    peer_quality.add_options(parts.add_parser("peer-quality", help="peers' fusion of lists that a flow fused"))
     peers.add_options(parts.add_parser("peers", help="one fusion beside ranx, LangChain and Haystack (installs them)"))
     early.add_options(parts.add_parser("early", help="a lane ten times slower than the rest, by its requirement"))
     indexing.add_options(parts.add_parser("indexing", help="building and searching the embedded engines, by size"))
@@ -155,6 +159,10 @@ async def _measure(options: argparse.Namespace) -> faults.Report:
             return await fusers.measure(options)
         case "soak":
             return await soak.measure(options)
+        case "peer-quality":
+            return faults.Report(peer_quality.measure(options), kept=True)
+        case "compare":
+            return faults.Report(await compare.measure(options), kept=True)
         case _:
             return faults.Report(await _figures(options), kept=True)
 

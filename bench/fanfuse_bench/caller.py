@@ -9,14 +9,16 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import nats
 from nats.aio.msg import Msg
 
+from fanfuse_bench.pacing import paced
 from fanfuse_client import Client, ClientError
 from fanfuse_contracts import subjects
 from fanfuse_contracts.answer import Answer
@@ -51,23 +53,9 @@ class Asking:
         self.lost: Counter[str] = Counter()
         self._said = time.monotonic()
 
-    async def at_once(self, concurrency: int) -> None:
-        """Every query, so many at a time."""
-        waiting = iter(self._queries.items())
-
-        async def work() -> None:
-            for query_id, query in waiting:
-                await self._ask(query_id, query)
-
-        await asyncio.gather(*(work() for _ in range(concurrency)))
-
-    async def per_second(self, rate: float) -> None:
-        """Every query at its own moment, however long the others take."""
-        started = time.monotonic()
-        async with asyncio.TaskGroup() as group:
-            for number, (query_id, query) in enumerate(self._queries.items()):
-                await asyncio.sleep(max(0.0, started + number / rate - time.monotonic()))
-                group.create_task(self._ask(query_id, query))
+    async def run(self, pace: Mapping[str, float]) -> None:
+        """Every query, at a pace."""
+        await paced((partial(self._ask, *one) for one in self._queries.items()), pace)
 
     async def _ask(self, query_id: str, query: SubmittedQuery) -> None:
         began = time.perf_counter()
@@ -111,11 +99,8 @@ async def _run(url: str, plan: dict[str, Any]) -> dict[str, Any]:
     await ledger.flush()
     async with Client(url, tenant, principal=Principal(id="bench")) as client:
         asking = Asking(client, queries)
-        run: Callable[[], Awaitable[None]] = (
-            (lambda: asking.per_second(plan["rate"])) if "rate" in plan else (lambda: asking.at_once(plan["at_once"]))
-        )
         began, cpu = time.perf_counter(), time.process_time()
-        await run()
+        await asking.run({name: plan[name] for name in ("rate", "at_once") if name in plan})
         seconds, cpu_s = time.perf_counter() - began, time.process_time() - cpu
         await asyncio.sleep(_SETTLE_S)
     await ledger.close()

@@ -44,12 +44,12 @@ class Child:
             raise ChildFailedError(f"{self._module} ended early {tail}")
         return json.loads(line)
 
-    async def ask(self, command: str) -> Any:
+    async def ask(self, command: str, within_s: float = 30.0) -> Any:
         """Say a line and hear the answer."""
         assert self._process.stdin is not None
         self._process.stdin.write(f"{command}\n".encode())
         await self._process.stdin.drain()
-        return await self.hear(30.0)
+        return await self.hear(within_s)
 
     async def stop(self) -> None:
         """Hang up; kill what does not end in time."""
@@ -63,13 +63,15 @@ class Child:
 
 
 @asynccontextmanager
-async def child(module: str, *arguments: str, log: Path | None = None) -> AsyncIterator[Child]:
+async def child(
+    module: str, *arguments: str, log: Path | None = None, python: Path | str = sys.executable
+) -> AsyncIterator[Child]:
     """`python -m fanfuse_bench.<module>` for the time of a block; its log lines go to `log`, else to our own."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("FANFUSE_", "OTEL_"))}
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, (_HERE, os.environ.get("PYTHONPATH"))))
     errors = log.open("wb") if log is not None else None
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", f"fanfuse_bench.{module}", *arguments),
+        *(python, "-m", f"fanfuse_bench.{module}", *arguments),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=errors,
@@ -86,9 +88,11 @@ async def child(module: str, *arguments: str, log: Path | None = None) -> AsyncI
 
 
 @asynccontextmanager
-async def measured(module: str, *arguments: str, log: Path) -> AsyncIterator[Child]:
+async def measured(
+    module: str, *arguments: str, log: Path, python: Path | str = sys.executable
+) -> AsyncIterator[Child]:
     """A child that is ready to be measured."""
-    async with child(module, *arguments, log=log) as running:
+    async with child(module, *arguments, log=log, python=python) as running:
         await running.hear(_READY_WITHIN_S)
         yield running
 

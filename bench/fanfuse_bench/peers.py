@@ -1,25 +1,22 @@
 """Fusion beside ranx, LangChain and Haystack: the same lists, one process, in turn.
 
-In: options of the command line. Out: a Markdown table. The peers are installed into an environment of their own, in a
-temporary folder or the given one; Fanfuse itself never depends on them.
+In: options of the command line. Out: a Markdown table. The peers have an environment of their own: Fanfuse
+itself never depends on them.
 """
 
 import argparse
 import json
 import subprocess
 import sys
-import sysconfig
-import tempfile
-import venv
 from collections.abc import Mapping
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
 from fanfuse_bench.figures import table
+from fanfuse_bench.peer_environment import peers_python
 from fanfuse_bench.runs import say
 
-PEERS: Final = ("ranx==0.3.21", "langchain-classic==1.0.8", "haystack-ai==3.4.1")
 COMPARED: Final = "LangChain EnsembleRetriever"
 """The fastest of the others."""
 _HERE: Final = Path(__file__).resolve().parents[1]
@@ -28,33 +25,15 @@ _HERE: Final = Path(__file__).resolve().parents[1]
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of `peers`."""
     parser.add_argument("--rounds", type=int, default=400, help="how many fusions of each are timed (400)")
-    parser.add_argument("--environment", type=Path, help="keep the peers' environment in this folder, and use it again")
+    parser.add_argument("--environment", type=Path, help="folder of the peers' environment (one among temporary files)")
 
 
 def measure(options: argparse.Namespace) -> str:
     """Install the peers where they are not, and let everybody fuse."""
-    if options.environment is not None:
-        return _measure(options.environment, options.rounds)
-    with tempfile.TemporaryDirectory() as folder:
-        return _measure(Path(folder), options.rounds)
-
-
-def _measure(folder: Path, rounds: int) -> str:
-    python = folder / "bin" / "python"
-    if not python.exists():
-        say(f"installing {', '.join(PEERS)}")
-        venv.create(folder, with_pip=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", *PEERS], check=True)
-    # The peers' own packages come first, then those of this environment.
-    site = subprocess.run(
-        [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
-        check=True, capture_output=True, text=True,
-    ).stdout.strip()  # fmt: skip
-    ours = f"import site; site.addsitedir({sysconfig.get_path('purelib')!r})\n"
-    (Path(site) / "zz_fanfuse.pth").write_text(ours, encoding="utf-8")
-    say(f"{rounds} fusions of each")
+    python = peers_python(options.environment)
+    say(f"{options.rounds} fusions of each")
     done = subprocess.run(
-        [python, "-W", "ignore", "-m", "fanfuse_bench.peer_fusion", str(rounds)],
+        [python, "-W", "ignore", "-m", "fanfuse_bench.peer_fusion", str(options.rounds)],
         check=True, stdout=subprocess.PIPE, stderr=sys.stderr, cwd=_HERE,
     )  # fmt: skip
     return report(json.loads(done.stdout))
