@@ -11,7 +11,6 @@ from typing import Any
 import jsonschema
 import kubernetes_validate
 import pytest
-import yaml
 
 from fanfuse_backend_workers.domain.pools import parse_pools
 from fanfuse_contracts import permissions, streams
@@ -20,6 +19,7 @@ from fanfuse_contracts.streams import Storage
 from fanfuse_runtime.server import find_nats_server
 from fanfuse_runtime.settings import RuntimeSettings
 from tests.deploy.certificates import write_certificates
+from tests.deploy.crds import strict_schema
 from tests.deploy.cross_checks import CHECKS, Cluster, faults, pod
 from tests.deploy.rendered import K8S, OVERLAYS, ROOT, Objects, objects, prepare
 
@@ -34,6 +34,10 @@ CRDS = {
     ("monitoring.coreos.com/v1", "PodMonitor"): "prom_podmonitors.yaml",
     ("monitoring.coreos.com/v1", "PrometheusRule"): "prom_prometheusrules.yaml",
 }
+
+
+def type_of(each: dict[str, Any]) -> tuple[str, str]:
+    return each["apiVersion"], each["kind"]
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +66,7 @@ def test_every_object_follows_the_schema_of_its_release(
     overlays: dict[str, Objects], overlay: str, version: str
 ) -> None:
     """Strict: an unknown field fails, and so does an unknown kind that no other schema here knows."""
-    own = [each for each in overlays[overlay] if (each["apiVersion"], each["kind"]) not in CRDS]
+    own = [each for each in overlays[overlay] if type_of(each) not in CRDS]
     assert own
     for each in own:
         kubernetes_validate.validate(each, version, strict=True)
@@ -71,38 +75,15 @@ def test_every_object_follows_the_schema_of_its_release(
 def test_objects_of_operators_follow_their_schemas(overlays: dict[str, Objects], shared: Path) -> None:
     checked = 0
     for each in overlays["prod"]:
-        file = CRDS.get((each["apiVersion"], each["kind"]))
+        file = CRDS.get(type_of(each))
         if file is not None:
-            jsonschema.validate(each, strict_schema(shared / "k8s-schemas" / file, each["apiVersion"]))
+            jsonschema.validate(each, strict_schema(shared / "k8s-schemas" / file, *type_of(each)))
             checked += 1
     assert checked == 3 + len(POOLS) + 2
     broken = next(copy.deepcopy(each) for each in overlays["prod"] if each["kind"] == "ScaledObject")
     broken["spec"]["maxReplicas"] = 3
     with pytest.raises(jsonschema.ValidationError, match="maxReplicas"):
-        jsonschema.validate(broken, strict_schema(shared / "k8s-schemas/keda_scaledobjects.yaml", broken["apiVersion"]))
-
-
-def strict_schema(path: Path, api_version: str) -> dict[str, Any]:
-    """The schema of a custom resource that allows no field it does not list."""
-    definition = next(each for each in yaml.safe_load_all(path.read_text()) if each)
-    wanted = api_version.rpartition("/")[2]
-    version = next(each for each in definition["spec"]["versions"] if each["name"] == wanted)
-    schema: dict[str, Any] = version["schema"]["openAPIV3Schema"]
-    close(schema)
-    schema["properties"]["metadata"] = {"type": "object"}
-    return schema
-
-
-def close(schema: dict[str, Any]) -> None:
-    if "properties" in schema and not schema.get("x-kubernetes-preserve-unknown-fields"):
-        schema.setdefault("additionalProperties", False)
-    if "(?i)" in schema.get("pattern", ""):
-        schema["pattern"] = f"(?i){schema['pattern'].replace('(?i)', '')}"  # as Python's re wants it
-    if schema.pop("x-kubernetes-int-or-string", False):
-        schema.pop("type", None)
-    for below in (*schema.get("properties", {}).values(), schema.get("items"), schema.get("additionalProperties")):
-        if isinstance(below, dict):
-            close(below)
+        jsonschema.validate(broken, strict_schema(shared / "k8s-schemas/keda_scaledobjects.yaml", *type_of(broken)))
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)

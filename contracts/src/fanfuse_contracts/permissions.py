@@ -19,6 +19,8 @@ OPERATOR: Final = "OPERATOR"
 """The operator's commands."""
 SETUP: Final = "SETUP"
 """The step that creates streams, buckets and consumers."""
+NACK: Final = "NACK"
+"""NATS' operator for Kubernetes, where it creates them instead. An installation without it has no such user."""
 
 _API: Final = "$JS.API"
 _HEARD: Final = (Delivery.REPUBLISHED, Delivery.CORE, Delivery.REQUEST)
@@ -127,6 +129,13 @@ def of_setup(pools: Iterable[tuple[Kind, str]]) -> Permissions:
         (),
         responds=False,
     )
+
+
+def of_nack(pools: Iterable[tuple[Kind, str]]) -> Permissions:
+    """As the setup step; it also changes what differs, and hears replies on plain inboxes, which nobody else has."""
+    names = (*(stream.name for stream in streams.STREAMS), *map(stream_of_bucket, streams.BUCKETS))
+    setup = of_setup(pools)
+    return Permissions(NACK, (*setup.publish, *(f"{_API}.STREAM.UPDATE.{name}" for name in names)), ("_INBOX.>",))
 
 
 def of_everyone(pools: Iterable[tuple[Kind, str]], tenants: Iterable[str]) -> tuple[Permissions, ...]:

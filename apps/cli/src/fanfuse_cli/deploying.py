@@ -26,6 +26,8 @@ Seeds = Annotated[Path, typer.Option("--seeds", help="Folder for the private hal
 PerTenant = Annotated[
     bool, typer.Option("--account-per-tenant", help="An account of its own for each tenant instead of one for all.")
 ]
+ForNack = Annotated[bool, typer.Option("--nack", help="A key for NACK too, where that operator makes the streams.")]
+Copies = Annotated[int, typer.Option("--replicas", min=1, max=5, help="Copies of every stream and bucket.")]
 Least = Annotated[int, typer.Option("--min", help="Fewest replicas of each pool.")]
 Most = Annotated[int, typer.Option("--max", help="Most replicas of each pool.")]
 Lag = Annotated[int, typer.Option("--lag", help="Commands per replica, waiting or in hand, above which a pool grows.")]
@@ -48,11 +50,13 @@ def setup(
 
 @deploy_app.command("keys")
 @plainly
-def keys(file: ConfigFile = None, users: Users = DEFAULT_USERS, seeds: Seeds = Path("nats-seeds")) -> None:
+def keys(
+    file: ConfigFile = None, users: Users = DEFAULT_USERS, seeds: Seeds = Path("nats-seeds"), nack: ForNack = False
+) -> None:
     """Make a key for every service of the file that has none."""
     from fanfuse_all_in_one.deploying.keys import make_missing_keys
 
-    made = make_missing_keys(users, seeds, _pools(file))
+    made = make_missing_keys(users, seeds, _pools(file), nack=nack)
     for user in made:
         print(user)
     remark(f"{users}: {len(made)} new; each seed stands in {seeds} alone: keep it as a Secret, then delete it there")
@@ -67,6 +71,15 @@ def nats(file: ConfigFile = None, users: Users = DEFAULT_USERS, per_tenant: PerT
 
     render = render_account_per_tenant if per_tenant else render_one_account
     sys.stdout.write(render(UsersFile.read(users), _pools(file)))
+
+
+@deploy_app.command("nack")
+@plainly
+def nack(file: ConfigFile = None, replicas: Copies = 3) -> None:
+    """Print the streams, buckets and consumers as resources of NACK, instead of `setup`."""
+    from fanfuse_all_in_one.deploying.nack import render_nack
+
+    sys.stdout.write(render_nack(_pools(file), replicas))
 
 
 @deploy_app.command("workers")

@@ -47,7 +47,9 @@ def _rendered(accounts: dict[str, Any]) -> str:
 
 
 def _services(users: UsersFile, pools: _Pools) -> list[dict[str, Any]]:
-    wanted = permissions.of_everyone(pools, ())
+    known = tuple(pools)
+    operators = (permissions.of_nack(known),) if permissions.NACK in users.services else ()
+    wanted = (*permissions.of_everyone(known, ()), *operators)
     missing = users.missing(one.user for one in wanted)
     if missing:
         raise OperatorError(f"no key for {', '.join(missing)}: `fanfuse deploy keys` makes them")
