@@ -81,6 +81,10 @@ class Bus:
         """The connection was lost and is there again."""
         self._back_at = time.monotonic()
 
+    def stalled(self) -> None:
+        """A stream gave no answer in time, as while a cluster elects its leader: what waits for it waits as well."""
+        self._back_at = time.monotonic()
+
     # -- time ---------------------------------------------------------------------------------------------------
 
     def now_ns(self) -> int:
@@ -96,7 +100,7 @@ class Bus:
         return budget_ms - self.elapsed_ms(submitted_ns)
 
     def was_interrupted(self, submitted_ns: int, budget_ms: int) -> bool:
-        """True if the connection was lost since a query was stored, or came back less than one budget before that.
+        """True if the connection was lost, or a stream silent, since a query was stored or less than one budget before.
 
         What a query waits for may be lost while the bus is away. When it is back, all that had waited is carried out
         at once, and is over (answered or expired) after one budget.
@@ -140,6 +144,7 @@ class Bus:
         except NoRespondersError as error:
             raise PublishRefusedError(f"{channel} was not stored: no stream takes it") from error
         except NatsError as error:
+            self.stalled()
             raise UnacknowledgedError(f"{channel} was not acknowledged: {error}") from error
         return _stored(channel, answer.data)
 

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 from nats.aio.msg import Msg
 
-from fanfuse_contracts import streams, subjects
+from fanfuse_contracts import limits, streams, subjects
 from fanfuse_contracts.headers import TRACEPARENT
 from fanfuse_contracts.tokens import InvalidTokenError
 from fanfuse_fuser.ports import RawReply
@@ -41,6 +41,8 @@ class BusReplies:
             async with asyncio.timeout(timeout_s):
                 found = await self._bus.last_of_each(streams.RETRIEVED.name, pattern)
         except (BusError, TimeoutError) as error:
+            if timeout_s * 1e3 >= limits.FAIR_CALL_MS:
+                self._bus.stalled()
             _log.warning("fuser.stored_replies_unreadable", error=str(error) or "timeout")
             return ()
         return [
