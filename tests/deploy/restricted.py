@@ -31,6 +31,8 @@ from fanfuse_runtime.server import NatsServer
 from fanfuse_runtime.service import ServiceFactory
 from fanfuse_runtime.settings import Creates, RuntimeSettings
 from fanfuse_runtime.setup import ensure_consumer, ensure_topology
+from tests.deploy.certificates import write_certificates
+from tests.deploy.rendered import K8S
 
 POOLS = tuple((kind, "main") for kind in Kind)
 TENANTS = ("acme", "globex")
@@ -44,24 +46,26 @@ class Installation:
     folder: Path
     server: NatsServer
     users: UsersFile
+    ca_file: Path | None = None
+    """Authority of the server's certificate, where it speaks TLS only."""
 
     def access(self, user: str) -> Access:
-        return Access(user=user, nkey=self.folder / f"{user}.nk")
+        return Access(user=user, nkey=self.folder / f"{user}.nk", ca_file=self.ca_file)
 
     def settings(self, user: str, creates: Creates = Creates.NOTHING) -> RuntimeSettings:
         return RuntimeSettings(
             nats_url=self.server.url,
             nats_user=user,
             nats_nkey=self.folder / f"{user}.nk",
+            nats_ca_file=self.ca_file,
             data_dir=self.folder / "data",
             drain_timeout_s=3.0,
             creates=creates,
         )
 
     def client(self, tenant: str) -> Client:
-        return Client(
-            self.server.url, tenant, principal=Principal(id="tester"), access=Access(nkey=self.folder / f"{tenant}.nk")
-        )
+        access = Access(nkey=self.folder / f"{tenant}.nk", ca_file=self.ca_file)
+        return Client(self.server.url, tenant, principal=Principal(id="tester"), access=access)
 
     async def set_up(self) -> None:
         """What `fanfuse deploy setup` does, as its user."""
@@ -102,6 +106,8 @@ class Installation:
             environment.setenv("FANFUSE_NATS_USER", permissions.OPERATOR)
             environment.setenv("FANFUSE_NATS_NKEY", str(self.folder / f"{permissions.OPERATOR}.nk"))
             environment.setenv("FANFUSE_CREATES", Creates.NOTHING.value)
+            if self.ca_file is not None:
+                environment.setenv("FANFUSE_NATS_CA_FILE", str(self.ca_file))
             async with operator_on(self.server.url, data_dir=self.folder / "data") as operator:
                 yield operator
 
@@ -111,14 +117,22 @@ class Installation:
         return re.findall(r"(?:Publish|Subscription) Violation.*", log)
 
 
-def install(folder: Path, render: Render = render_one_account) -> Installation:
-    """Make every key and the configuration; the server is not started yet."""
+def install(folder: Path, render: Render = render_one_account, *, tls: bool = False) -> Installation:
+    """Make every key and the configuration; the server is not started yet. `tls`: it speaks nothing else."""
     users = UsersFile()
     for one in permissions.of_everyone(POOLS, ()):
         users = users.with_service(one.user, new_key(folder / f"{one.user}.nk"))
     for tenant in TENANTS:
         users = users.with_tenant(tenant, new_key(folder / f"{tenant}.nk"))
     config = folder / "nats.conf"
-    config.write_text("include ./users.conf\n")
+    config.write_text("include ./users.conf\n" + (_tls(folder) if tls else ""))
     (folder / "users.conf").write_text(render(users, POOLS))
-    return Installation(folder, NatsServer(folder / "nats", config=config), users)
+    server = NatsServer(folder / "nats", config=config)
+    return Installation(folder, server, users, folder / "ca.crt" if tls else None)
+
+
+def _tls(folder: Path) -> str:
+    """What the component `tls` adds, with a certificate of this folder."""
+    write_certificates(folder)
+    shipped = (K8S / "components/tls/tls.conf").read_text(encoding="utf-8")
+    return shipped.replace("/etc/nats-tls", str(folder))

@@ -1,6 +1,7 @@
 """NATS users on a real server: a matrix of what each may and may not do, the whole flow under them, and revoking one.
 
-Both ways of keeping tenants apart (one account, an account per tenant) pass the same matrix and the same flow.
+Both ways of keeping tenants apart (one account, an account per tenant) pass the same matrix and the same flow, and so
+does a server that speaks TLS only.
 """
 
 import asyncio
@@ -9,6 +10,7 @@ import os
 import re
 import signal
 from collections.abc import AsyncIterator, Iterable
+from functools import partial
 from pathlib import Path
 
 import nats
@@ -34,7 +36,11 @@ from fanfuse_health.ports import BackendKey
 from fanfuse_testing.flow import eventually, sample_chunk
 from tests.deploy.restricted import POOLS, TENANTS, Installation, install
 
-RENDERERS = {"one account": render_one_account, "account per tenant": render_account_per_tenant}
+INSTALLATIONS = {
+    "one account": partial(install, render=render_one_account),
+    "account per tenant": partial(install, render=render_account_per_tenant),
+    "one account, TLS": partial(install, render=render_one_account, tls=True),
+}
 MATRIX = yaml.safe_load((Path(__file__).parent / "permissions.yaml").read_text(encoding="utf-8"))
 USERS = permissions.of_everyone(POOLS, TENANTS)
 WORKERS = {permissions.user_of_pool(kind, pool) for kind, pool in POOLS}
@@ -46,9 +52,9 @@ def named(users: Iterable[str]) -> set[str]:
     return set().union(*(groups.get(user, {user}) for user in users))
 
 
-@pytest.fixture(params=RENDERERS)
+@pytest.fixture(params=INSTALLATIONS)
 async def installation(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Installation]:
-    installed = install(tmp_path, RENDERERS[request.param])
+    installed = INSTALLATIONS[request.param](tmp_path)
     with installed.server:
         await installed.set_up()
         yield installed
