@@ -9,6 +9,7 @@ from fanfuse_contracts.enums import RejectionCode, Strategy, UnconfirmedReason
 from fanfuse_contracts.plan import Rejection
 from fanfuse_corpus_router.domain.selected import Selection
 from fanfuse_corpus_router.domain.selection import select_corpora
+from fanfuse_corpus_router.domain.visibility import by_id
 
 
 def able(build, corpus, *names, **fields):
@@ -27,7 +28,7 @@ def said(build, corpus, score=0.0, *, asked=(), cannot=(), **rules):
 def select(build):
     def run(cards, scores=(), *, query=(), **routing):
         event = build.event(scores=tuple(scores), **dict(query))
-        selection = select_corpora(cards, event, RoutingConfig(**routing))
+        selection = select_corpora(by_id(cards), event, RoutingConfig(**routing))
         assert isinstance(selection, Selection), selection
         return selection
 
@@ -38,7 +39,7 @@ def select(build):
 def refuse(build):
     def run(cards, scores=(), *, query=(), **routing):
         event = build.event(scores=tuple(scores), **dict(query))
-        rejection = select_corpora(cards, event, RoutingConfig(**routing))
+        rejection = select_corpora(by_id(cards), event, RoutingConfig(**routing))
         assert isinstance(rejection, Rejection), rejection
         return rejection
 

@@ -109,7 +109,7 @@ def test_memory_is_bounded(build, monkeypatch):
             corpus.remember(about, lanes)
             assert len(corpus.found) <= 2
         principal = Principal(id="bob", roles=frozenset({f"r{number}"}))
-        assert tenant.visible((card,), principal) == (card,)
+        assert tenant.visible((card,), principal) == {card.corpus: card}
         assert len(known._tenants) <= 3
         assert sum(len(one._corpora) for one in known._tenants.values()) <= 5
         assert all(len(one._visible) <= 3 for one in known._tenants.values())

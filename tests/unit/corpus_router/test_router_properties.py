@@ -17,6 +17,7 @@ from fanfuse_contracts.query import Principal
 from fanfuse_corpus_router.domain.facts import BackendFacts
 from fanfuse_corpus_router.domain.selected import Selection
 from fanfuse_corpus_router.domain.selection import select_corpora
+from fanfuse_corpus_router.domain.visibility import by_id
 
 NAMES = ("a", "b", "c", "d")
 ROLES = ("hr", "sales")
@@ -190,7 +191,7 @@ def four(build):
 @settings(PROPERTY, max_examples=200)
 @given(scores=scores, routing=routings)
 def test_exclude_beats_boost_and_floor_beats_threshold(build, four, scores, routing):
-    selection = select_corpora(four, build.event(scores=scores), routing)
+    selection = select_corpora(by_id(four), build.event(scores=scores), routing)
     excluded = {row.corpus for row in scores if any(rule.effect is Effect.EXCLUDE for rule in row.fired)}
     if excluded == set(NAMES):
         assert isinstance(selection, Rejection)

@@ -12,13 +12,16 @@ from fanfuse_corpus_router.domain.candidates import softmax
 from fanfuse_corpus_router.domain.cutoff import MIN_LISTED, RUNNERS_UP
 from fanfuse_corpus_router.domain.selected import Selection
 from fanfuse_corpus_router.domain.selection import select_corpora
+from fanfuse_corpus_router.domain.visibility import by_id
 
 
 @pytest.fixture
 def select(build):
     def run(scores=(), *, names="abc", pin=None, **routing):
         cards = [build.card(name) for name in names]
-        selection = select_corpora(cards, build.event(scores=tuple(scores), corpora=pin), RoutingConfig(**routing))
+        selection = select_corpora(
+            by_id(cards), build.event(scores=tuple(scores), corpora=pin), RoutingConfig(**routing)
+        )
         assert isinstance(selection, Selection), selection
         return selection
 
@@ -69,7 +72,7 @@ def test_exclude_beats_boost_even_through_the_floor(select, build):
 
 def test_everything_excluded_is_refused(build):
     rejection = select_corpora(
-        [build.card("a")], build.event(scores=(build.score("a", 1.0, exclude="shut"),)), RoutingConfig()
+        by_id([build.card("a")]), build.event(scores=(build.score("a", 1.0, exclude="shut"),)), RoutingConfig()
     )
     assert isinstance(rejection, Rejection)
     assert rejection.code is RejectionCode.ALL_EXCLUDED

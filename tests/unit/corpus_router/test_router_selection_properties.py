@@ -16,6 +16,7 @@ from fanfuse_contracts.query import StickyCorpus, StickyDecision
 from fanfuse_contracts.weights import Weights
 from fanfuse_corpus_router.domain.selected import Selection
 from fanfuse_corpus_router.domain.selection import select_corpora
+from fanfuse_corpus_router.domain.visibility import by_id
 
 NAMES = ("a", "b", "c", "d")
 HELD = "d"
@@ -83,7 +84,7 @@ def refusing(scores):
 @PROPERTY
 @given(scores=scores, routing=options, capability=st.sampled_from((None, "refund")))
 def test_without_a_pin_nothing_shut_is_selected_and_the_limits_hold(build, cards, scores, routing, capability):
-    selection = select_corpora(cards, build.event(scores=scores, capability=capability), routing)
+    selection = select_corpora(by_id(cards), build.event(scores=scores, capability=capability), routing)
     shut = excluded(scores) | refusing(scores)
     open_to = {"a", "b"} if capability else set(NAMES)
     if isinstance(selection, Rejection):
@@ -106,7 +107,7 @@ def test_without_a_pin_nothing_shut_is_selected_and_the_limits_hold(build, cards
 @given(scores=scores, routing=options)
 def test_a_held_back_corpus_is_searched_alone_and_only_for_want_of_another(build, cards, scores, routing):
     routing = routing.model_copy(update={"unconstrained_corpus": HELD})
-    selection = select_corpora(cards, build.event(scores=scores), routing)
+    selection = select_corpora(by_id(cards), build.event(scores=scores), routing)
     others = set(NAMES) - {HELD} - excluded(scores)
     if isinstance(selection, Rejection):
         return
@@ -124,7 +125,7 @@ def test_a_held_back_corpus_is_searched_alone_and_only_for_want_of_another(build
 @given(scores=scores, routing=options)
 def test_the_floor_beats_the_threshold(build, cards, scores, routing):
     routing = routing.model_copy(update={"max_cost": 0.0, "unconstrained_corpus": None, "strategy": Strategy.LEARNED})
-    selection = select_corpora(cards, build.event(scores=scores), routing)
+    selection = select_corpora(by_id(cards), build.event(scores=scores), routing)
     allowed = set(NAMES) - excluded(scores) - refusing(scores)
     if not allowed:
         assert isinstance(selection, Rejection)
@@ -139,7 +140,7 @@ def test_the_floor_beats_the_threshold(build, cards, scores, routing):
 @given(scores=scores, routing=options, names=pins, visible=st.frozensets(st.sampled_from(NAMES), min_size=1))
 def test_a_pin_selects_exactly_what_is_pinned_and_visible(build, cards, scores, routing, names, visible):
     seen = [card for card in cards if card.corpus in visible]
-    selection = select_corpora(seen, build.event(scores=scores, corpora=tuple(names)), routing)
+    selection = select_corpora(by_id(seen), build.event(scores=scores, corpora=tuple(names)), routing)
     expected = set(names) & visible
     if not expected:
         assert isinstance(selection, Rejection)
@@ -159,7 +160,7 @@ def test_an_earlier_decision_selects_exactly_its_visible_corpora_with_its_weight
     build, cards, scores, routing, decision, visible
 ):
     seen = [card for card in cards if card.corpus in visible]
-    selection = select_corpora(seen, build.event(scores=scores, decision=decision), routing)
+    selection = select_corpora(by_id(seen), build.event(scores=scores, decision=decision), routing)
     stay = {one.corpus: one for one in decision.corpora if one.corpus in visible}
     if not stay:
         assert isinstance(selection, Rejection)
@@ -187,7 +188,7 @@ def test_an_earlier_decision_selects_exactly_its_visible_corpora_with_its_weight
     ),
 )
 def test_the_order_of_registry_and_scores_changes_nothing(build, cards, scores, routing, chance, query):
-    first = select_corpora(cards, build.event(scores=scores, **query), routing)
+    first = select_corpora(by_id(cards), build.event(scores=scores, **query), routing)
     mixed = tuple(chance.sample(scores, len(scores)))
-    again = select_corpora(chance.sample(cards, len(cards)), build.event(scores=mixed, **query), routing)
+    again = select_corpora(by_id(chance.sample(cards, len(cards))), build.event(scores=mixed, **query), routing)
     assert first == again

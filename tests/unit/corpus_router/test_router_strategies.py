@@ -9,6 +9,7 @@ from fanfuse_contracts.plan import Rejection
 from fanfuse_contracts.query import StickyCorpus, StickyDecision
 from fanfuse_corpus_router.domain.selected import Selection
 from fanfuse_corpus_router.domain.selection import select_corpora
+from fanfuse_corpus_router.domain.visibility import by_id
 
 
 @pytest.fixture
@@ -17,7 +18,7 @@ def decide(build):
 
     def run(scores=(), *, cards=None, pin=None, sticky=None, **routing):
         event = build.event(scores=tuple(scores), corpora=pin, decision=sticky)
-        return select_corpora(cards or [build.card(name) for name in "abc"], event, RoutingConfig(**routing))
+        return select_corpora(by_id(cards or [build.card(name) for name in "abc"]), event, RoutingConfig(**routing))
 
     return run
 

@@ -8,12 +8,13 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, repeat
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 from typing import NamedTuple
 
 from fanfuse_contracts import limits
 from fanfuse_contracts.classification import AskedCapability, CorpusScore, Effect
 from fanfuse_contracts.corpus import CorpusCard
+from fanfuse_corpus_router.domain.visibility import Cards
 
 
 class Candidate(NamedTuple):
@@ -89,7 +90,6 @@ Shut = Callable[[CorpusScore], bool]
 
 _Judged = tuple[float, str, CorpusCard, CorpusScore]
 _ORDER = itemgetter(0, 1)
-_ID = attrgetter("corpus")
 
 
 def nothing_is_shut(_: CorpusScore) -> bool:
@@ -108,7 +108,7 @@ def excluded_or_out_of_scope(row: CorpusScore) -> bool:
 
 
 def rank_candidates(
-    cards: Iterable[CorpusCard],
+    cards: Cards,
     scores: Iterable[CorpusScore],
     temperature: float,
     shut: Shut,
@@ -118,16 +118,12 @@ def rank_candidates(
 
     Where the query names a `capability`, every card has it.
     """
-    rows = {row.corpus: row for row in scores}
-    silent: list[CorpusCard] = []
+    rows = {row.corpus: row for row in scores if row.corpus in cards}
+    silent = [card for corpus, card in cards.items() if corpus not in rows] if rows else list(cards.values())
     allowed: list[_Judged] = []
     closed: list[_Judged] = []
-    for card in cards:
-        row = rows.get(card.corpus)
-        if row is None:
-            silent.append(card)
-        else:
-            (closed if shut(row) else allowed).append((-row.score, card.corpus, card, row))
+    for corpus, row in rows.items():
+        (closed if shut(row) else allowed).append((-row.score, corpus, cards[corpus], row))
     allowed.sort(key=_ORDER)
     closed.sort(key=_ORDER)
     chances = softmax([-one[0] for one in allowed], temperature, zeros=len(silent))
@@ -135,7 +131,6 @@ def rank_candidates(
     shut_out = tuple([_candidate(one, 0.0, capability) for one in closed])
     if not silent:
         return Ranking(Order(spoken_of), shut_out)
-    silent.sort(key=_ID)
     like = Candidate(silent[0], 0.0, chances[-1], asked_of(silent[0], None, capability))
     return Ranking(_merged(spoken_of, silent, like), shut_out)
 
@@ -177,6 +172,11 @@ def asked_of(card: CorpusCard, row: CorpusScore | None, capability: str | None) 
 def can_answer(card: CorpusCard, capability: str) -> bool:
     """True if the card has a capability of this name."""
     return any(one.name == capability for one in card.can_answer)
+
+
+def able_to(capability: str, cards: Cards) -> Cards:
+    """The cards that have a capability of this name."""
+    return {corpus: card for corpus, card in cards.items() if can_answer(card, capability)}
 
 
 def softmax(scores: Sequence[float], temperature: float, zeros: int = 0) -> list[float]:

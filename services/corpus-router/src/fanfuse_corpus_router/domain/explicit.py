@@ -9,19 +9,19 @@ from dataclasses import dataclass
 
 from fanfuse_contracts.classification import QueryClassified
 from fanfuse_contracts.config import RoutingConfig
-from fanfuse_contracts.corpus import CorpusCard
 from fanfuse_contracts.enums import Shape, Strategy
 from fanfuse_contracts.plan import Rejection
 from fanfuse_corpus_router.domain import rejections
 from fanfuse_corpus_router.domain.candidates import (
     Candidate,
-    can_answer,
+    able_to,
     corpus_weights,
     nothing_is_shut,
     rank_candidates,
 )
 from fanfuse_corpus_router.domain.corpus_decision import Listing, decide, out_of_scope, out_of_scope_message
 from fanfuse_corpus_router.domain.selected import SelectedCorpus, Selection
+from fanfuse_corpus_router.domain.visibility import Cards
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Named:
 
 
 def select_pinned(
-    visible: Sequence[CorpusCard], event: QueryClassified, pin: Sequence[str], routing: RoutingConfig
+    visible: Cards, event: QueryClassified, pin: Sequence[str], routing: RoutingConfig
 ) -> Selection | Rejection:
     """Pin ∩ visible, weighed by their probabilities."""
     named = named_corpora(visible, event, pin, routing)
@@ -48,18 +48,18 @@ def select_pinned(
 
 
 def named_corpora(
-    visible: Sequence[CorpusCard], event: QueryClassified, names: Sequence[str], routing: RoutingConfig
+    visible: Cards, event: QueryClassified, names: Sequence[str], routing: RoutingConfig
 ) -> Named | Rejection:
     """Which of the names may be searched, or why none may."""
     capability = event.query.capability
-    known = [card for card in visible if card.corpus in names]
-    unknown = sorted(set(names) - {card.corpus for card in known})
+    known = {corpus: card for corpus, card in visible.items() if corpus in names}
+    unknown = sorted(set(names) - known.keys())
     if not known:
         return rejections.unknown_corpus(unknown)
-    able = [card for card in known if capability is None or can_answer(card, capability)]
+    able = known if capability is None else able_to(capability, known)
     if capability is not None and not able:
         return rejections.unknown_capability(capability)
-    unable = sorted({card.corpus for card in known} - {card.corpus for card in able})
+    unable = sorted(known.keys() - able.keys())
     notes = (
         *([rejections.unknown_names(unknown)] if unknown else ()),
         *([f"cannot answer {capability!r}: {rejections.listed(unable)}"] if unable else ()),

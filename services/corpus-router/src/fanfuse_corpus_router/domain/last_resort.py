@@ -4,7 +4,7 @@ In: visible cards, scores and the refusal that would stand. Out: a `Selection` w
 refusal. It never answers for a source that cannot confirm, and never where the caller names corpora.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from fanfuse_contracts.classification import CorpusScore, QueryClassified
 from fanfuse_contracts.config import RoutingConfig
@@ -15,6 +15,7 @@ from fanfuse_corpus_router.domain.candidates import excluded, excluded_or_out_of
 from fanfuse_corpus_router.domain.corpus_decision import Listing, decide
 from fanfuse_corpus_router.domain.cutoff import MIN_LISTED
 from fanfuse_corpus_router.domain.selected import SelectedCorpus, Selection
+from fanfuse_corpus_router.domain.visibility import Cards
 
 _WANT_OF_A_CORPUS = {
     RejectionCode.NO_VISIBLE_CORPUS: "no other corpus is visible",
@@ -23,19 +24,18 @@ _WANT_OF_A_CORPUS = {
 }
 
 
-def held_back(
-    visible: Iterable[CorpusCard], scores: Iterable[CorpusScore], routing: RoutingConfig
-) -> CorpusCard | None:
+def held_back(visible: Cards, scores: Iterable[CorpusScore], routing: RoutingConfig) -> CorpusCard | None:
     """The configured corpus; None where it is not public, does not exist, or is excluded by a rule."""
     name = routing.unconstrained_corpus
     if name is None or any(row.excluded for row in scores if row.corpus == name):
         return None
-    return next((card for card in visible if card.corpus == name and card.public), None)
+    card = visible.get(name)
+    return card if card is not None and card.public else None
 
 
 def select_last_resort(
     held: CorpusCard,
-    others: Sequence[CorpusCard],
+    others: Cards,
     event: QueryClassified,
     routing: RoutingConfig,
     refusal: Rejection,
@@ -46,7 +46,7 @@ def select_last_resort(
         return refusal
     query, temperature = event.query, routing.learned_temperature
     mine = rank_candidates(
-        [held], event.corpus_scores, temperature, excluded_or_out_of_scope, query.capability
+        {held.corpus: held}, event.corpus_scores, temperature, excluded_or_out_of_scope, query.capability
     ).allowed.first(1)
     if not mine:
         return refusal

@@ -14,7 +14,7 @@ from fanfuse_contracts.query import Principal
 from fanfuse_contracts.quorum import DEFAULT, Quorum, Requirement
 from fanfuse_corpus_router.domain.facts import BackendFacts
 from fanfuse_corpus_router.domain.lanes import CorpusLanes
-from fanfuse_corpus_router.domain.visibility import visible_corpora
+from fanfuse_corpus_router.domain.visibility import Cards, visible_corpora
 from fanfuse_corpus_router.domain.wired import WiredLane, spec_of, wired_lanes
 
 MAX_CORPORA: Final = 1_024
@@ -59,9 +59,9 @@ class KnownTenant:
         self.facts = BackendFacts()
         self._corpora: dict[str, KnownCorpus] = {}
         self._seen: tuple[CorpusCard, ...] = ()
-        self._visible: dict[frozenset[str] | None, tuple[CorpusCard, ...]] = {}
+        self._visible: dict[frozenset[str] | None, Cards] = {}
 
-    def visible(self, cards: tuple[CorpusCard, ...], principal: Principal | None) -> tuple[CorpusCard, ...]:
+    def visible(self, cards: tuple[CorpusCard, ...], principal: Principal | None) -> Cards:
         """`visible_corpora` of these cards."""
         # The registry's view hands out the same object until one of the cards changes.
         if cards is not self._seen or len(self._visible) > MAX_ROLES:

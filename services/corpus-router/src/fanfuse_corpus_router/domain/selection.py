@@ -5,8 +5,6 @@ corpus that is invisible, and never an excluded one unless the caller pinned it:
 access.
 """
 
-from collections.abc import Sequence
-
 from fanfuse_contracts.classification import QueryClassified
 from fanfuse_contracts.config import RoutingConfig
 from fanfuse_contracts.corpus import CorpusCard
@@ -15,7 +13,7 @@ from fanfuse_contracts.plan import Rejection, Unconfirmed
 from fanfuse_corpus_router.domain import rejections
 from fanfuse_corpus_router.domain.candidates import (
     Ranking,
-    can_answer,
+    able_to,
     corpus_weights,
     excluded,
     excluded_or_out_of_scope,
@@ -27,12 +25,11 @@ from fanfuse_corpus_router.domain.explicit import select_pinned
 from fanfuse_corpus_router.domain.last_resort import held_back, select_last_resort
 from fanfuse_corpus_router.domain.selected import SelectedCorpus, Selection
 from fanfuse_corpus_router.domain.sticky import select_sticky
+from fanfuse_corpus_router.domain.visibility import Cards
 
 
-def select_corpora(
-    visible: Sequence[CorpusCard], event: QueryClassified, routing: RoutingConfig
-) -> Selection | Rejection:
-    """Apply the strategies in their order of precedence. The result does not depend on the order of `visible`."""
+def select_corpora(visible: Cards, event: QueryClassified, routing: RoutingConfig) -> Selection | Rejection:
+    """Apply the strategies in their order of precedence."""
     if not visible:
         return rejections.no_visible_corpus()
     if event.query.decision is not None:
@@ -40,20 +37,18 @@ def select_corpora(
     if event.query.corpora is not None:
         return select_pinned(visible, event, event.query.corpora, routing)
     capability = event.query.capability
-    able = visible if capability is None else [card for card in visible if can_answer(card, capability)]
+    able = visible if capability is None else able_to(capability, visible)
     if capability is not None and not able:
         return rejections.unknown_capability(capability)
     held = held_back(able, event.corpus_scores, routing)
-    ordinary = able if held is None else [card for card in able if card is not held]
+    ordinary = able if held is None else {corpus: card for corpus, card in able.items() if card is not held}
     outcome = _select_freely(ordinary, event, routing)
     if isinstance(outcome, Rejection) and held is not None:
         return select_last_resort(held, ordinary, event, routing, outcome)
     return outcome
 
 
-def _select_freely(
-    cards: Sequence[CorpusCard], event: QueryClassified, routing: RoutingConfig
-) -> Selection | Rejection:
+def _select_freely(cards: Cards, event: QueryClassified, routing: RoutingConfig) -> Selection | Rejection:
     if not cards:
         return rejections.no_visible_corpus()
     if routing.strategy is Strategy.EXPLICIT:
@@ -66,7 +61,7 @@ def _select_freely(
     return _selection(strategy, routing, ranking, cutoff, event, _missed(cards, event, routing, ranking))
 
 
-def _rank(cards: Sequence[CorpusCard], event: QueryClassified, routing: RoutingConfig, *, obey_scope: bool) -> Ranking:
+def _rank(cards: Cards, event: QueryClassified, routing: RoutingConfig, *, obey_scope: bool) -> Ranking:
     shut = excluded_or_out_of_scope if obey_scope else excluded
     return rank_candidates(cards, event.corpus_scores, routing.learned_temperature, shut, event.query.capability)
 
@@ -78,9 +73,7 @@ def _refuse(ranking: Ranking) -> Rejection:
     return rejections.all_excluded(sorted({rule for candidate in ranking.shut for rule in candidate.excludes}))
 
 
-def _missed(
-    cards: Sequence[CorpusCard], event: QueryClassified, routing: RoutingConfig, ranking: Ranking
-) -> tuple[Unconfirmed, ...]:
+def _missed(cards: Cards, event: QueryClassified, routing: RoutingConfig, ranking: Ranking) -> tuple[Unconfirmed, ...]:
     """The corpora that would be searched if their cards did not say that they cannot confirm what is asked."""
     if not any(candidate.topics and not candidate.excludes for candidate in ranking.shut):
         return ()

@@ -10,16 +10,16 @@ from dataclasses import replace
 
 from fanfuse_contracts.classification import QueryClassified
 from fanfuse_contracts.config import RoutingConfig
-from fanfuse_contracts.corpus import CorpusCard
 from fanfuse_contracts.plan import Rejection
 from fanfuse_contracts.query import StickyDecision
 from fanfuse_corpus_router.domain.candidates import Candidate
 from fanfuse_corpus_router.domain.explicit import explicit_selection, named_corpora
 from fanfuse_corpus_router.domain.selected import SelectedCorpus, Selection
+from fanfuse_corpus_router.domain.visibility import Cards
 
 
 def select_sticky(
-    visible: Sequence[CorpusCard], event: QueryClassified, decision: StickyDecision, routing: RoutingConfig
+    visible: Cards, event: QueryClassified, decision: StickyDecision, routing: RoutingConfig
 ) -> Selection | Rejection:
     """The decision's corpora ∩ visible, heaviest first, with the decision's weights."""
     earlier = {one.corpus: one for one in decision.corpora}
