@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from fanfuse_classifier.domain import ceiling as module
-from fanfuse_classifier.domain.ceiling import COUNT_VALID_S, Ceilings, Entry
+from fanfuse_classifier.domain.ceiling import Ceilings, Entry, count_valid_s
 
 
 @dataclass
@@ -55,7 +55,7 @@ def test_however_a_flood_is_spread_the_ceiling_holds_and_is_used(replicas, ceili
     assert most <= ceiling * 9 / 8 + replicas
     assert most >= ceiling * 0.9
     assert admitted >= 8.0 / 1.9 * ceiling * 0.7
-    assert flow.counts <= replicas * 8.0 / COUNT_VALID_S * 1.2
+    assert flow.counts <= replicas * 8.0 / count_valid_s(ceiling) * 1.2
 
 
 def test_a_tenant_far_below_its_ceiling_is_never_counted():
@@ -81,6 +81,26 @@ def test_fast_answers_make_room_long_before_the_budgets_end():
     for _ in range(500):
         flow.now_s += 0.02
         assert flow.ask(0, takes_s=0.01, budget_s=30.0)
+
+
+@pytest.mark.parametrize("ceiling", [1, 2, 8, 32, 256])
+def test_a_tenant_at_its_ceiling_can_use_it(ceiling):
+    """As many callers as allowed; each asks again when it has its answer, after 40 ms, or 20 ms after a refusal."""
+    flow, chance = Flow(replicas=1, ceiling=ceiling), random.Random(ceiling)
+    next_s = [flow.now_s + chance.random() * 0.04 for _ in range(ceiling)]
+    began_s, admitted = flow.now_s, 0
+    for _ in range(4_000):
+        caller = min(range(ceiling), key=next_s.__getitem__)
+        flow.now_s = max(flow.now_s, next_s[caller])
+        enters = flow.ask(0, takes_s=0.04)
+        admitted += enters
+        next_s[caller] = flow.now_s + (0.041 if enters else 0.02)
+    assert admitted / (flow.now_s - began_s) > 0.75 * ceiling / 0.041
+
+
+@pytest.mark.parametrize(("ceiling", "valid_s"), [(1, 0.01), (256, 0.01024), (1_000, 0.04), (10_000, 0.1)])
+def test_a_count_is_believed_for_longer_where_it_reads_much(ceiling, valid_s):
+    assert count_valid_s(ceiling) == pytest.approx(valid_s)
 
 
 def test_one_tenants_flood_takes_nothing_of_another():

@@ -14,11 +14,19 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Final
 
-COUNT_VALID_S: Final = 0.1
+_VALID_PER_PLACE_S: Final = 40e-6
+_VALID_S: Final = (0.01, 0.1)
+"""At least and at most: an answered query takes its place for so long still, and a flood is counted as often."""
 UNCOUNTED: Final = 1 / 8
 """Part of the ceiling that all replicas together fill without counting: most tenants never ask more at a time."""
 MAX_TENANTS: Final = 10_000
 """Tenants remembered; over that the one that asked longest ago is forgotten, and counts as new."""
+
+
+def count_valid_s(ceiling: int) -> float:
+    """How long a count is believed: longer where it is dear, for it reads every query of the tenant in flight."""
+    least_s, most_s = _VALID_S
+    return min(max(ceiling * _VALID_PER_PLACE_S, least_s), most_s)
 
 
 class Entry(Enum):
@@ -58,7 +66,7 @@ class Ceilings:
         while known.ends_s and known.ends_s[0] <= now_s:
             known.ends_s.popleft()
         if len(known.ends_s) >= ceiling * UNCOUNTED / replicas:
-            if now_s - known.counted_at_s > COUNT_VALID_S:
+            if now_s - known.counted_at_s > count_valid_s(ceiling):
                 return Entry.COUNT
             if known.admitted_since >= math.ceil(max(0, ceiling - known.counted) / replicas):
                 return Entry.REFUSE
