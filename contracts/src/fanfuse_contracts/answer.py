@@ -1,13 +1,20 @@
 """The one answer of a query."""
 
-from typing import Annotated
+from typing import Annotated, Self
 
 from pydantic import Field
 
 from fanfuse_contracts.base import Event, FiniteFloat, Model, Nanoseconds
 from fanfuse_contracts.enums import FailureKind, FallbackReason, Kind, LaneOutcome, Shape, Status
 from fanfuse_contracts.fusion import FusionApplied
-from fanfuse_contracts.plan import Clarification, CorpusRoutingDecision, Rejection, RoutingDecision, Unconfirmed
+from fanfuse_contracts.plan import (
+    Clarification,
+    CorpusRoutingDecision,
+    Rejection,
+    RoutingDecision,
+    SkippedLane,
+    Unconfirmed,
+)
 from fanfuse_contracts.query import Hop
 from fanfuse_contracts.quorum import Requirement
 from fanfuse_contracts.retrieval import ChunkId
@@ -82,6 +89,19 @@ class LaneReport(Model):
     """The engine's own, of the hits that were fused: `minmax` is computed from it, `highest_score` and `hits`."""
     highest_score: FiniteFloat | None = None
 
+    @classmethod
+    def of_skipped(cls, skipped: SkippedLane) -> Self:
+        """Of a lane that nobody was asked for."""
+        return cls(
+            corpus=skipped.corpus,
+            kind=skipped.kind,
+            backend=skipped.backend,
+            outcome=skipped.outcome,
+            requirement=skipped.requirement,
+            shed=skipped.shed,
+            reason=skipped.reason,
+        )
+
 
 class Coverage(Model):
     """What the answer rests on and what is missing from it."""
@@ -89,7 +109,8 @@ class Coverage(Model):
     expected: int
     """Lanes of the plan."""
     lanes: tuple[LaneReport, ...] = ()
-    """Every wired lane of every selected corpus: those of the plan first, then the skipped ones."""
+    """Every wired lane of every selected corpus: those of the plan first, then the skipped ones. Where nobody was asked
+    because of them: only the skipped ones."""
     late: int = 0
     rejected_replies: int = 0
     """Replies not fused: wrong filter digest, unknown lane, or undecodable."""

@@ -14,6 +14,7 @@ from fanfuse_contracts.enums import (
     RejectionCode,
     Shape,
     SourceKind,
+    Stage,
     Strategy,
     UnconfirmedReason,
 )
@@ -49,7 +50,7 @@ class CorpusRoutingDecision(Model):
     selected_corpora: tuple[Token, ...]
     scores: tuple[CorpusCandidate, ...]
     fan_out: bool
-    """False: corpora that share a backend and an embedder are searched in one lane."""
+    """As configured. False: corpora that share a backend and an embedder are searched in one lane."""
     candidate_n: int
     reason: str
 
@@ -151,6 +152,8 @@ class Rejection(Model):
     message: str
     """What is wrong and what to do; never holds another tenant's data."""
     retryable: bool = False
+    stage: Stage | None = None
+    """Of `expired`: the stage that the query was waiting for when its budget was over."""
 
 
 class MissingArgument(Model):

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pydantic import ValidationError
 
 from fanfuse_contracts import flow, metrics, streams, subjects
-from fanfuse_contracts.answer import Answer, Coverage
+from fanfuse_contracts.answer import Answer, Coverage, LaneReport
 from fanfuse_contracts.enums import RejectionCode, Stage, Status
-from fanfuse_contracts.plan import Clarification, Rejection
+from fanfuse_contracts.plan import Clarification, Rejection, SkippedLane
 from fanfuse_contracts.query import Hop, Progress
 from fanfuse_runtime.bus import Bus
 from fanfuse_runtime.logs import get_logger
@@ -60,13 +60,16 @@ def refusal(
     submitted_ns: int,
     elapsed_ms: float = 0.0,
     hops: Sequence[Hop] = (),
+    skipped: Sequence[SkippedLane] = (),
 ) -> Answer:
-    """The answer of a query that gets no retrieval. `hops`: of every stage that had it, the refusing one last."""
+    """The answer of a query that gets no retrieval. `hops`: of every stage that had it, the refusing one last.
+    `skipped`: the lanes that it would have needed.
+    """
     return Answer(
         tenant=tenant,
         query_id=query_id,
         status=_status_of(rejection),
-        coverage=Coverage(expected=0),
+        coverage=Coverage(expected=0, lanes=tuple(map(LaneReport.of_skipped, skipped))),
         rejection=rejection,
         submitted_ns=submitted_ns,
         elapsed_ms=elapsed_ms,
@@ -140,10 +143,13 @@ async def publish_refusal(
     rejection: Rejection,
     submitted_ns: int,
     hops: Sequence[Hop] = (),
+    skipped: Sequence[SkippedLane] = (),
 ) -> bool:
     """Answer a query with a refusal; False if another answer was stored first."""
     elapsed_ms = _elapsed_ms(bus, submitted_ns)
-    answer = refusal(tenant, query_id, rejection, submitted_ns=submitted_ns, elapsed_ms=elapsed_ms, hops=hops)
+    answer = refusal(
+        tenant, query_id, rejection, submitted_ns=submitted_ns, elapsed_ms=elapsed_ms, hops=hops, skipped=skipped
+    )
     return await publish_answer(bus, metrics_, answer)
 
 

@@ -9,7 +9,15 @@ from fanfuse_contracts.answer import Answer
 from fanfuse_contracts.capability import Argument, Capability
 from fanfuse_contracts.classification import AskedCapability, CorpusScore
 from fanfuse_contracts.corpus import CorpusCard, EmbedderSpec, FieldType, Wiring
-from fanfuse_contracts.enums import BackendHealth, Kind, RejectionCode, SourceKind, Status, UnconfirmedReason
+from fanfuse_contracts.enums import (
+    BackendHealth,
+    Kind,
+    LaneOutcome,
+    RejectionCode,
+    SourceKind,
+    Status,
+    UnconfirmedReason,
+)
 from fanfuse_contracts.filters import Op
 from fanfuse_contracts.operations import RouteAudited
 from fanfuse_contracts.plan import DecideReply, QueryPlanned, RetrieveCommand
@@ -95,6 +103,9 @@ async def test_while_the_record_is_down_no_policy_answers_in_its_place(router):
     assert (answer.status, answer.hits) == (Status.FAILED, ())
     assert (answer.rejection.code, answer.rejection.retryable) == (RejectionCode.UNCONFIRMED, True)
     assert "'records'" in answer.rejection.message
+    (lost,) = answer.coverage.lanes
+    assert (lost.corpus, lost.kind, lost.backend, lost.lane) == ("records", Kind.KEYWORD, "x", None)
+    assert (lost.outcome, lost.reason) == (LaneOutcome.SKIPPED_UNHEALTHY, "the backend is degraded")
     assert await router.commands() == {}
 
     await router.set_health(Kind.KEYWORD, "x", BackendHealth.HEALTHY, 2)

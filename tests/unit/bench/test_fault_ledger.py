@@ -40,6 +40,8 @@ def test_one_answer_for_each_accepted_query_balances():
         ([stored("a"), stored("b"), stored("c")], {}, ["c: answered and never asked"]),
         ([stored("a"), stored("b", Status.PARTIAL)], {}, ["b: unexplained"]),
         ([stored("a"), stored("b", Status.FAILED)], {}, ["b: unexplained"]),
+        ([stored("a"), stored("b", Status.EXPIRED)], {}, ["b: unexplained"]),
+        ([stored("a"), stored("b", Status.EXPIRED, (), "expired")], {}, ["b: unexplained"]),
     ],
 )
 def test_what_breaks_a_promise_is_named(answers, options, broken):
@@ -52,14 +54,14 @@ def test_what_is_named_or_typed_or_late_is_counted_and_breaks_nothing():
         stored("b", after_ms=BUDGET_MS + 2_001.0),
         stored("c", Status.PARTIAL, LOST, late=2),
         stored("d", Status.FAILED, LOST, "unavailable"),
-        stored("e", Status.EXPIRED, (), "expired"),
+        stored("e", Status.EXPIRED, (), "expired waiting for corpus-router"),
         accepted=tuple("abcde"),
     )
 
     assert settled.broken == ()
     assert settled.ends == {End.COMPLETE: 1, End.COMPLETE_LATE: 1, End.PARTIAL: 1, End.FAILED: 2}
     assert settled.lost_lanes == {LOST[0]: 2}
-    assert settled.reasons == {"unavailable": 1, "expired": 1}
+    assert settled.reasons == {"unavailable": 1, "expired waiting for corpus-router": 1}
     assert (settled.late_replies, settled.complete_share) == (2, 0.2)
 
 

@@ -17,10 +17,10 @@ from fanfuse_contracts.config import RetrievalConfig, RoutingConfig
 from fanfuse_contracts.corpus import CorpusCard, EmbedderSpec, FieldType, Wiring
 from fanfuse_contracts.enums import Kind, Shape
 from fanfuse_contracts.filters import Op
-from fanfuse_contracts.plan import Clarification, Plan, Rejection
+from fanfuse_contracts.plan import Clarification, Plan, Rejection, SkippedLane
 from fanfuse_contracts.query import AcceptedQuery
 from fanfuse_corpus_router.domain.facts import BackendFacts
-from fanfuse_corpus_router.domain.planning import PlannedQuery, plan_query
+from fanfuse_corpus_router.domain.planning import PlannedQuery, Refused, plan_query
 
 NOW_S = 1_790_000_000.0
 ALL_OPS = frozenset(Op)
@@ -111,7 +111,16 @@ class Build:
         **retrieval: Any,
     ) -> PlannedQuery | Clarification | Rejection:
         section = RetrievalConfig(routing=routing or RoutingConfig(), **retrieval)
-        return plan_query(event, cards, facts or BackendFacts(), section, now_s)
+        outcome = plan_query(event, cards, facts or BackendFacts(), section, now_s)
+        return outcome.rejection if isinstance(outcome, Refused) else outcome
+
+    def left_out(
+        self, event: QueryClassified, *cards: CorpusCard, facts: BackendFacts | None = None, **retrieval: Any
+    ) -> tuple[SkippedLane, ...]:
+        """The lanes that a refusal names."""
+        outcome = plan_query(event, cards, facts or BackendFacts(), RetrievalConfig(**retrieval), NOW_S)
+        assert isinstance(outcome, Refused), outcome
+        return outcome.skipped
 
     def plan(self, event: QueryClassified, *cards: CorpusCard, **others: Any) -> Plan:
         outcome = self.route(event, *cards, **others)

@@ -189,6 +189,7 @@ async def test_a_spent_budget_is_answered_expired_without_commands(build, bus):
     assert bus.order == ["query_fused", "audit"]
     answer = the(bus, flow.FUSED, Answer)[1]
     assert (answer.status, answer.elapsed_ms) == (Status.EXPIRED, 500.0)
+    assert answer.rejection.stage is Stage.CORPUS_ROUTER
 
 
 @pytest.mark.parametrize("channel", ["retrieve", "query_planned"])

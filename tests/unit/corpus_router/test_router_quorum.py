@@ -70,6 +70,9 @@ def test_a_must_that_is_down_is_refused_before_any_call(build):
     refused = build.refuse(build.event(), wired(build, MUST), facts=NO_GRAPH)
     assert (refused.code, refused.retryable) == (RejectionCode.QUORUM, True)
     assert "a: graph/main: the backend is degraded" in refused.message
+    (lost,) = build.left_out(build.event(), wired(build, MUST), facts=NO_GRAPH)
+    assert (lost.kind, lost.outcome, lost.requirement) == (Kind.GRAPH, LaneOutcome.SKIPPED_UNHEALTHY, MUST)
+    assert lost.reason in refused.message
     for requirement in (SHOULD, MAY, None):
         plan = build.plan(build.event(), wired(build, requirement), facts=NO_GRAPH)
         assert [lane.requirement for lane in plan.skipped] == [requirement or SHOULD]

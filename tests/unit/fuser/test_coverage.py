@@ -2,7 +2,7 @@
 
 import pytest
 
-from fanfuse_contracts.enums import FailureKind, LaneOutcome, RejectionCode, Status
+from fanfuse_contracts.enums import FailureKind, LaneOutcome, RejectionCode, Stage, Status
 from fanfuse_contracts.plan import SkippedLane
 from fanfuse_fuser.domain.assembly import EMPTY_PAGE, Joined, assemble, lanes_to_report
 from fanfuse_fuser.domain.join import LaneResult, Loss
@@ -104,6 +104,15 @@ def test_a_rejection_says_what_to_do(results, code, retryable, words):
     rejection = answer(results).rejection
     assert (rejection.code, rejection.retryable) == (code, retryable)
     assert words in rejection.message
+
+
+@pytest.mark.parametrize(("arrived_ms", "stage"), [(1.0, Stage.BACKEND_WORKERS), (2_000.0, Stage.FUSER)])
+def test_what_expires_names_the_stage_that_did_not_come_and_the_lanes(arrived_ms, stage):
+    plan = planned([VECTOR, KEYWORD])
+    joined = Joined((lost(VECTOR), lost(KEYWORD)), 0)
+    made = assemble(plan, joined, EMPTY_PAGE, arrived_ms=arrived_ms, elapsed_ms=2_001.0)
+    assert (made.status, made.rejection.code, made.rejection.stage) == (Status.EXPIRED, RejectionCode.EXPIRED, stage)
+    assert [one.outcome for one in made.coverage.lanes] == [LaneOutcome.FAILED] * 2
 
 
 def test_silence_is_held_against_a_backend_only_where_there_was_time():

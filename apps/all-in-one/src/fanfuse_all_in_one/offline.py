@@ -14,10 +14,10 @@ from fanfuse_contracts.classification import QueryClassified
 from fanfuse_contracts.config import FanfuseConfig
 from fanfuse_contracts.corpus import CorpusCard
 from fanfuse_contracts.enums import Kind
-from fanfuse_contracts.plan import Clarification, DecideReply, Rejection
+from fanfuse_contracts.plan import Clarification, DecideReply, Plan, Rejection
 from fanfuse_contracts.query import AcceptedQuery, SubmittedQuery
 from fanfuse_corpus_router.domain.facts import BackendFacts
-from fanfuse_corpus_router.domain.planning import PlannedQuery, plan_query
+from fanfuse_corpus_router.domain.planning import plan_query, told
 
 
 class OfflineRouter:
@@ -46,10 +46,10 @@ class OfflineRouter:
             return DecideReply(rejection=found)
         wired = {(wiring.kind, wiring.backend) for card in cards for wiring in card.backends}
         facts = BackendFacts(unhealthy=frozenset(one for one in wired if one[0] in failed))
-        outcome = plan_query(_event(tenant, query, found), cards, facts, self._retrieval, now_s)
+        outcome = told(plan_query(_event(tenant, query, found), cards, facts, self._retrieval, now_s))
         return DecideReply(
             classification=found.shape,
-            plan=outcome.plan if isinstance(outcome, PlannedQuery) else None,
+            plan=outcome if isinstance(outcome, Plan) else None,
             clarification=outcome if isinstance(outcome, Clarification) else None,
             rejection=outcome if isinstance(outcome, Rejection) else None,
         )

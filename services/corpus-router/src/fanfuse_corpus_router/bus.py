@@ -13,7 +13,7 @@ from fanfuse_contracts.classification import QueryClassified
 from fanfuse_contracts.config import RetrievalConfig
 from fanfuse_contracts.corpus import CorpusCard
 from fanfuse_contracts.enums import Stage
-from fanfuse_contracts.plan import Clarification, DecideReply, Plan, Rejection
+from fanfuse_contracts.plan import Clarification, DecideReply, Rejection
 from fanfuse_contracts.query import Hop
 from fanfuse_contracts.tokens import InvalidTokenError
 from fanfuse_contracts.tracing import CORPUS_ROUTE
@@ -21,7 +21,7 @@ from fanfuse_corpus_router.adapters import narration, outbox
 from fanfuse_corpus_router.adapters.probes import probe_first
 from fanfuse_corpus_router.adapters.snapshot import Snapshots
 from fanfuse_corpus_router.domain import rejections
-from fanfuse_corpus_router.domain.planning import Outcome, PlannedQuery, Planner, plan_in_time
+from fanfuse_corpus_router.domain.planning import Outcome, PlannedQuery, Planner, Refused, plan_in_time, told
 from fanfuse_corpus_router.ports import Backends, Corpora
 from fanfuse_runtime.answers import hop, progress, publish_clarification, publish_refusal, send_stored_again
 from fanfuse_runtime.bus import Bus, Publication
@@ -57,13 +57,13 @@ class RouterHandlers:
             facts = self._snapshots.take(event.tenant, cards)
             remaining_ms = self._bus.remaining_ms(event.submitted_ns, event.query.budget_ms)
             outcome = plan_in_time(event, remaining_ms, cards, facts, self._planner, self._now_s())
-            said = narration.attributes(_told(outcome), self._bus.elapsed_ms(started_ns))
+            said = narration.attributes(told(outcome), self._bus.elapsed_ms(started_ns))
             current.set_attributes(said)
             _log.info(narration.EVENT, **said)
             await self._tell(event, outcome, started_ns)
 
     async def _tell(self, event: QueryClassified, outcome: Outcome, started_ns: int) -> None:
-        if isinstance(outcome, Rejection):
+        if isinstance(outcome, Refused):
             await self._refuse(event, outcome, started_ns)
             return
         if isinstance(outcome, Clarification):
@@ -73,9 +73,9 @@ class RouterHandlers:
             await self._publish(*outbox.commands(outcome))
             again = await self._publish(outbox.plan(event, outcome.plan, self._hops(event, started_ns)))
         except PublishRefusedError:
-            await self._refuse(event, rejections.overloaded(), started_ns)
+            await self._refuse(event, Refused(rejections.overloaded()), started_ns)
         except TooLargeError as error:
-            await self._refuse(event, rejections.too_large(str(error)), started_ns)
+            await self._refuse(event, Refused(rejections.too_large(str(error))), started_ns)
         else:
             await self._publish(outbox.audit(event, outcome.plan))
             if again:
@@ -89,10 +89,12 @@ class RouterHandlers:
             self._metrics.inc(metrics.DUPLICATES_TOTAL, duplicates, stage=Stage.CORPUS_ROUTER.value)
         return duplicates > 0
 
-    async def _refuse(self, event: QueryClassified, rejection: Rejection, started_ns: int) -> None:
+    async def _refuse(self, event: QueryClassified, refused: Refused, started_ns: int) -> None:
         tenant, query_id, hops = event.tenant, event.query_id, self._hops(event, started_ns)
-        await publish_refusal(self._bus, self._metrics, tenant, query_id, rejection, event.submitted_ns, hops)
-        await self._publish(outbox.audit(event, rejection))
+        await publish_refusal(
+            self._bus, self._metrics, tenant, query_id, refused.rejection, event.submitted_ns, hops, refused.skipped
+        )
+        await self._publish(outbox.audit(event, refused.rejection))
 
     async def _ask_back(self, event: QueryClassified, unclear: Clarification, started_ns: int) -> None:
         tenant, query_id, hops = event.tenant, event.query_id, self._hops(event, started_ns)
@@ -119,7 +121,7 @@ class RouterHandlers:
             classification=event.classification,
             plan=outcome.plan if isinstance(outcome, PlannedQuery) else None,
             clarification=outcome if isinstance(outcome, Clarification) else None,
-            rejection=outcome if isinstance(outcome, Rejection) else None,
+            rejection=outcome.rejection if isinstance(outcome, Refused) else None,
             registry_revision=self._corpora.revision,
             health_version=self._backends.revision,
         )
@@ -139,10 +141,6 @@ class RouterHandlers:
         known = progress(delivery.data)
         hops = (*known.hops, hop(self._bus, Stage.CORPUS_ROUTER, known.submitted_ns, delivery.held_ms()))
         await publish_refusal(self._bus, self._metrics, tenant, query_id, rejection, known.submitted_ns, hops)
-
-
-def _told(outcome: Outcome) -> Plan | Clarification | Rejection:
-    return outcome.plan if isinstance(outcome, PlannedQuery) else outcome
 
 
 def declare(router: ServiceRouter, handlers: RouterHandlers, in_flight: int) -> None:

@@ -13,7 +13,7 @@ from fanfuse_contracts.enums import Kind
 from fanfuse_contracts.plan import Clarification, Plan, Rejection
 from fanfuse_contracts.query import AcceptedQuery
 from fanfuse_corpus_router.domain.facts import BackendFacts
-from fanfuse_corpus_router.domain.planning import PlannedQuery, plan_query
+from fanfuse_corpus_router.domain.planning import plan_query, told
 
 TENANT: Final = "example"
 CORPUS: Final = "example"
@@ -47,5 +47,4 @@ def plan_example(
         classification=shape,
     )
     backends = BackendFacts(unhealthy=frozenset((kind, BACKEND) for kind in failed))
-    planned = plan_query(event, (EXAMPLE_CARD,), backends, RetrievalConfig(), now_s=0.0)
-    return planned.plan if isinstance(planned, PlannedQuery) else planned
+    return told(plan_query(event, (EXAMPLE_CARD,), backends, RetrievalConfig(), now_s=0.0))

@@ -11,7 +11,8 @@ from enum import StrEnum
 from typing import Final
 
 from fanfuse_contracts.answer import Answer, LaneReport
-from fanfuse_contracts.enums import LaneOutcome, Status
+from fanfuse_contracts.enums import LaneOutcome, RejectionCode, Status
+from fanfuse_contracts.plan import Rejection
 
 GRACE_MS: Final = 2_000.0
 """An answer is in time until so long after its budget."""
@@ -27,6 +28,7 @@ class End(StrEnum):
     COMPLETE_LATE = "complete, late"
     PARTIAL = "partial, lost lane named"
     FAILED = "typed failure"
+    """With its reason; where no plan was made in time, with the stage that did not come."""
     UNEXPLAINED = "unexplained"
     UNANSWERED = "unanswered"
 
@@ -39,6 +41,7 @@ class StoredAnswer:
     status: Status
     lost_lanes: tuple[str, ...]
     reason: str
+    """Code of the rejection; of `expired` with the stage that it was waiting for."""
     after_ms: float
     late_replies: int
 
@@ -50,10 +53,15 @@ class StoredAnswer:
             answer.query_id,
             answer.status,
             tuple(_named(report) for report in answer.coverage.lanes if report.outcome in _LOST),
-            rejection.code.value if rejection is not None else "",
+            _reason(rejection) if rejection is not None else "",
             (stored_ns - answer.submitted_ns) / 1e6 if answer.submitted_ns else answer.elapsed_ms,
             answer.coverage.late,
         )
+
+
+def _reason(rejection: Rejection) -> str:
+    waiting = f" waiting for {rejection.stage.value}" if rejection.stage is not None else ""
+    return f"{rejection.code.value}{waiting}"
 
 
 def _named(report: LaneReport) -> str:
@@ -103,7 +111,9 @@ def end_of(answer: StoredAnswer | None, budget_ms: float) -> End:
             return End.COMPLETE if answer.after_ms <= budget_ms + GRACE_MS else End.COMPLETE_LATE
         case Status.PARTIAL if answer.lost_lanes:
             return End.PARTIAL
-        case Status.FAILED | Status.EXPIRED | Status.REJECTED if answer.reason:
+        case Status.FAILED | Status.REJECTED if answer.reason:
+            return End.FAILED
+        case Status.EXPIRED if answer.reason not in {"", RejectionCode.EXPIRED.value}:
             return End.FAILED
     return End.UNEXPLAINED
 

@@ -4,7 +4,7 @@ In: a text, or what went wrong. Out: a `Rejection` with a short message that say
 """
 
 from fanfuse_classifier.domain.text import is_blank
-from fanfuse_contracts.enums import RejectionCode
+from fanfuse_contracts.enums import RejectionCode, Stage
 from fanfuse_contracts.headers import PRINCIPAL
 from fanfuse_contracts.plan import Rejection
 
@@ -27,6 +27,7 @@ def refuse_expired(budget_ms: int) -> Rejection:
         code=RejectionCode.EXPIRED,
         message=f"budget_ms: {budget_ms} ms were over before the query was read; ask again or raise it",
         retryable=True,
+        stage=Stage.CLASSIFIER,
     )
 
 

@@ -7,6 +7,7 @@ caller took from the subject.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from fanfuse_contracts import limits
 from fanfuse_contracts.classification import QueryClassified
@@ -14,7 +15,7 @@ from fanfuse_contracts.config import RetrievalConfig, RoutingConfig
 from fanfuse_contracts.confirmation import primary_kinds
 from fanfuse_contracts.corpus import CorpusCard
 from fanfuse_contracts.enums import LaneOutcome, SourceKind
-from fanfuse_contracts.plan import Clarification, Plan, Rejection, RetrieveCommand
+from fanfuse_contracts.plan import Clarification, Plan, Rejection, RetrieveCommand, SkippedLane
 from fanfuse_corpus_router.domain import quorum, rejections
 from fanfuse_corpus_router.domain.candidates import asked_of
 from fanfuse_corpus_router.domain.clarify import clarification
@@ -41,7 +42,25 @@ class PlannedQuery:
     commands: tuple[RetrieveCommand, ...]
 
 
-Outcome = PlannedQuery | Clarification | Rejection
+class Refused(NamedTuple):
+    """Nobody is asked."""
+
+    rejection: Rejection
+    skipped: tuple[SkippedLane, ...] = ()
+    """The lanes of the selected corpora that were left out, each with why; empty where no lane is the reason."""
+
+
+Outcome = PlannedQuery | Clarification | Refused
+
+
+def told(outcome: Outcome) -> Plan | Clarification | Rejection:
+    """What is said of an outcome; nothing of what it sends."""
+    match outcome:
+        case PlannedQuery():
+            return outcome.plan
+        case Refused():
+            return outcome.rejection
+    return outcome
 
 
 class Planner:
@@ -57,12 +76,12 @@ class Planner:
         """The whole decision of this service. `now_s`: the broker's time in seconds since the epoch."""
         cards = tuple(cards)
         if not cards:  # anybody can ask in the name of a tenant that does not exist: nothing is remembered of it
-            return rejections.no_visible_corpus()
+            return Refused(rejections.no_visible_corpus())
         known = self._memory.of(event.tenant)
         visible = known.visible(cards, event.query.principal)
         selection = select_corpora(visible, event, self._retrieval.routing)
         if isinstance(selection, Rejection):
-            return selection
+            return Refused(selection)
         if (unclear := clarification(selection.corpora, event.query)) is not None:
             return unclear
         known.follow(backends)
@@ -84,16 +103,15 @@ class Planner:
         first = {one.selected.card.corpus for one in corpora if one.source in kinds}
         searches, corpora = _searches(corpora, first, retrieval.routing)
         if (crowded_out := quorum.refusal(corpora)) is not None:
-            return crowded_out
+            return Refused(crowded_out, _skipped(corpora))
         weighed = f"{selection.shape} ({_shape_reason(event)})"
-        fan_out = not any(one.members for one in searches)
         lanes = build_lanes(searches, event)
         plan = Plan.of_checked(
             {
                 "shape": selection.shape,
                 "lanes": lanes,
-                "skipped": tuple([lane for corpus in corpora for lane in corpus.lanes.skipped]),
-                "corpus_decision": carried_out(selection.decision, corpora, fan_out=fan_out),
+                "skipped": _skipped(corpora),
+                "corpus_decision": carried_out(selection.decision, corpora),
                 "decisions": tuple([described(corpus, weighed) for corpus in corpora]),
                 "unconfirmed": missing,
                 "fusion": retrieval.fusion,
@@ -123,7 +141,7 @@ def plan_in_time(
 ) -> Outcome:
     """`Planner.plan`, unless the query's budget is over: then nobody is asked for anything."""
     if remaining_ms <= 0.0:
-        return rejections.expired(event.query.budget_ms)
+        return Refused(rejections.expired(event.query.budget_ms))
     return planner.plan(event, cards, backends, now_s)
 
 
@@ -144,16 +162,20 @@ def _primary_kinds(corpora: Sequence[WiredCorpus], event: QueryClassified) -> fr
     return primary_kinds(corpora, pinned=event.query.corpora is not None)
 
 
-def _refusal(corpora: Sequence[WiredCorpus], event: QueryClassified) -> Rejection | None:
+def _refusal(corpora: Sequence[WiredCorpus], event: QueryClassified) -> Refused | None:
     """Why nobody is asked: a lane that must answer, whoever could confirm, or every lane is lost."""
-    if (refused := quorum.refusal(corpora) or refusal(corpora, _primary_kinds(corpora, event))) is not None:
-        return refused
-    return None if any(corpus.lanes.ready for corpus in corpora) else _nothing_to_ask(corpora)
+    rejection = quorum.refusal(corpora) or refusal(corpora, _primary_kinds(corpora, event))
+    if rejection is None and not any(corpus.lanes.ready for corpus in corpora):
+        rejection = _nothing_to_ask(_skipped(corpora))
+    return Refused(rejection, _skipped(corpora)) if rejection is not None else None
 
 
-def _nothing_to_ask(corpora: Iterable[WiredCorpus]) -> Rejection:
+def _skipped(corpora: Iterable[WiredCorpus]) -> tuple[SkippedLane, ...]:
+    return tuple([lane for corpus in corpora for lane in corpus.lanes.skipped])
+
+
+def _nothing_to_ask(skipped: Sequence[SkippedLane]) -> Rejection:
     """The filter is to blame only if no lane that counts could have applied it."""
-    skipped = [lane for corpus in corpora for lane in corpus.lanes.skipped]
     counting = [lane for lane in skipped if lane.reason != SWITCHED_OFF]
     if counting and all(lane.outcome is LaneOutcome.SKIPPED_FILTER for lane in counting):
         return rejections.unsupported_filter(lane.reason for lane in counting)

@@ -6,7 +6,7 @@ does not exist, and names nothing the principal may not read.
 
 from collections.abc import Iterable, Sequence
 
-from fanfuse_contracts.enums import LaneOutcome, RejectionCode
+from fanfuse_contracts.enums import LaneOutcome, RejectionCode, Stage
 from fanfuse_contracts.plan import Rejection, SkippedLane
 
 MAX_LISTED = 8
@@ -118,6 +118,7 @@ def expired(budget_ms: int) -> Rejection:
         code=RejectionCode.EXPIRED,
         message=f"the budget of {budget_ms} ms was over before the query was planned: ask again, or allow more time",
         retryable=True,
+        stage=Stage.CORPUS_ROUTER,
     )
 
 

@@ -39,7 +39,7 @@ def assemble(planned: QueryPlanned, joined: Joined, page: Page, *, arrived_ms: f
     """The one answer. Times are milliseconds since the broker stored the query: of the plan's arrival, and of now."""
     plan = planned.plan
     reports = coverage.lane_reports(joined.results, plan.skipped)
-    verdict = _judge(planned, joined, reports)
+    verdict = _judge(planned, joined, reports, arrived_ms)
     return Answer(
         tenant=planned.tenant,
         query_id=planned.query_id,
@@ -99,7 +99,7 @@ class _Verdict(NamedTuple):
     fell_back: Fallback = NO_FALLBACK
 
 
-def _judge(planned: QueryPlanned, joined: Joined, reports: Sequence[LaneReport]) -> _Verdict:
+def _judge(planned: QueryPlanned, joined: Joined, reports: Sequence[LaneReport], arrived_ms: float) -> _Verdict:
     selected = [decision.corpus for decision in planned.plan.decisions]
     fell_back = bm25_fallback(joined.results, planned.plan.skipped, selected)
     if joined.cancelled:
@@ -109,4 +109,4 @@ def _judge(planned: QueryPlanned, joined: Joined, reports: Sequence[LaneReport])
     if not confirmation.is_confirmed(planned, joined.results):
         return _Verdict(Status.FAILED, confirmation.refusal(planned, reports))
     status = coverage.status_of(reports, only_time_was_lost=coverage.only_time_was_lost(joined.results))
-    return _Verdict(status, rejection_of(status, reports, planned.query.budget_ms), fell_back)
+    return _Verdict(status, rejection_of(status, reports, planned.query.budget_ms, arrived_ms), fell_back)

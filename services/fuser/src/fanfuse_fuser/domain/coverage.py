@@ -58,7 +58,7 @@ def outcome_of(result: LaneResult) -> LaneOutcome:
 
 def lane_reports(results: Sequence[LaneResult], skipped: Sequence[SkippedLane]) -> tuple[LaneReport, ...]:
     """Every wired lane: those of the plan in its order, then the skipped ones."""
-    return (*map(_report, results), *map(_report_of_skipped, skipped))
+    return (*map(_report, results), *map(LaneReport.of_skipped, skipped))
 
 
 def status_of(reports: Sequence[LaneReport], *, only_time_was_lost: bool) -> Status:
@@ -143,15 +143,3 @@ def _why(reply: LaneReply) -> tuple[FailureKind | None, str]:
     if reply.dropped_hits:
         return None, f"{reply.dropped_hits} hits dropped: no chunk id, or a score that is not finite"
     return None, ""
-
-
-def _report_of_skipped(skipped: SkippedLane) -> LaneReport:
-    return LaneReport(
-        corpus=skipped.corpus,
-        kind=skipped.kind,
-        backend=skipped.backend,
-        outcome=skipped.outcome,
-        requirement=skipped.requirement,
-        shed=skipped.shed,
-        reason=skipped.reason,
-    )

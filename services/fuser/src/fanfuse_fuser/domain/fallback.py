@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from fanfuse_contracts.answer import LaneReport
-from fanfuse_contracts.enums import FailureKind, FallbackReason, Kind, RejectionCode, Status
+from fanfuse_contracts.enums import FailureKind, FallbackReason, Kind, RejectionCode, Stage, Status
 from fanfuse_contracts.plan import Rejection, SkippedLane
 from fanfuse_fuser.domain.coverage import REPLIED_WELL, corpora_of, outcome_of
 from fanfuse_fuser.domain.join import LaneResult, Loss
@@ -65,13 +65,17 @@ def fault_of(result: LaneResult) -> FallbackReason | None:
     return _REASON_OF_FAILURE.get(failure.kind if failure else FailureKind.UNAVAILABLE)
 
 
-def rejection_of(status: Status, reports: Sequence[LaneReport], budget_ms: int) -> Rejection | None:
-    """What is wrong and what to do; None for a status that is an answer."""
+def rejection_of(
+    status: Status, reports: Sequence[LaneReport], budget_ms: int, arrived_ms: float = 0.0
+) -> Rejection | None:
+    """What is wrong and what to do; None for a status that is an answer. `arrived_ms`: when the plan came here."""
     if status is Status.EXPIRED:
+        what = "no lane answered within" if arrived_ms < budget_ms else "the plan came to be joined after"
         return Rejection(
             code=RejectionCode.EXPIRED,
-            message=f"no lane answered within the budget of {budget_ms} ms: ask again, with a larger budget_ms",
+            message=f"{what} the budget of {budget_ms} ms: ask again, with a larger budget_ms",
             retryable=True,
+            stage=Stage.BACKEND_WORKERS if arrived_ms < budget_ms else Stage.FUSER,
         )
     if status is not Status.FAILED:
         return None

@@ -53,8 +53,11 @@ def _by_corpus(hits: Sequence[LaneHit], where_none_is_named: str) -> Mapping[str
 
 
 def _scale(hits: Sequence[LaneHit], column: Column | None) -> Scale:
-    whole = column is not None and len(column.scores) == len(hits)
-    scores = column.scores if whole else [hit.score for hit in hits]
+    scores: Sequence[float]
+    if column is not None and len(column.scores) == len(hits):
+        scores = column.scores
+    else:
+        scores = [hit.score for hit in hits]
     return Scale(len(scores), min(scores, default=0.0), max(scores, default=0.0))
 
 
