@@ -144,7 +144,13 @@ def _fusion(options: argparse.Namespace) -> str:
     sets = list(fusion.measure_all())
     times = [(one, fusion.cpu_us(one.config, options.rounds)) for one in fusion.variants()]
     tables = [
-        part(sets) for part in (fusion_report.quality_table, fusion_report.difference_table, fusion_report.fate_table)
+        part(sets)
+        for part in (
+            fusion_report.quality_table,
+            fusion_report.difference_table,
+            fusion_report.merged_table,
+            fusion_report.fate_table,
+        )
     ]
     return "\n\n".join([*tables, fusion_report.time_table(times)])
 

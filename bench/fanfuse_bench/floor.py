@@ -49,7 +49,9 @@ async def consume(client: Client, spec: ConsumerSpec, handle: Handle) -> None:
 
     async def hear(msg: Msg) -> None:
         nonlocal owed
-        if not msg.reply:
+        if not msg.reply:  # the request ran out: nothing came for half a minute
+            owed = _SLOTS
+            await ask(_SLOTS)
             return
         owed -= 1
         task = asyncio.create_task(run(msg))

@@ -62,6 +62,8 @@ class SetFigures:
     singles: dict[str, float]
     """Mean nDCG@10 of the lists themselves: of each kind, and of one merged index."""
     rows: tuple[Measured, ...]
+    merged: NDArray[np.float64] | None = None
+    """nDCG@10 per question of one index over every corpus, where there are several."""
 
 
 def variants() -> Iterator[Variant]:
@@ -91,10 +93,11 @@ def measure_all() -> Iterator[SetFigures]:
 def measure(asked: QuestionSet) -> SetFigures:
     """One set under every variant."""
     singles = {kind.value: _mean_of_kind(asked.questions, kind) for kind in (Kind.KEYWORD, Kind.VECTOR)}
+    merged = None
     if asked.merged:
-        merged = [[chunk_id for chunk_id, _ in found[:TOP]] for found in asked.merged]
-        singles["one merged index"] = float(_ndcg(asked.questions, merged).mean())
-    return SetFigures(asked.name, singles, tuple(_measured(one, asked.questions) for one in variants()))
+        merged = _ndcg(asked.questions, [[chunk_id for chunk_id, _ in found[:TOP]] for found in asked.merged])
+        singles["one merged index"] = float(merged.mean())
+    return SetFigures(asked.name, singles, tuple(_measured(one, asked.questions) for one in variants()), merged)
 
 
 def _measured(variant: Variant, questions: Sequence[Question]) -> Measured:

@@ -30,6 +30,16 @@ def difference_table(sets: Sequence[SetFigures]) -> str:
     return table(header, rows)
 
 
+def merged_table(sets: Sequence[SetFigures]) -> str:
+    """Each variant against one index over every corpus, in thousandths, where there are several corpora."""
+    several = [(one, one.merged) for one in sets if one.merged is not None]
+    rows = [
+        (row.variant.name, *(_interval(*interval(merged, one.rows[at].ndcg)) for one, merged in several))
+        for at, row in enumerate(sets[0].rows)
+    ]
+    return table(("difference to one merged index, ×1000", *(one.name for one, _ in several)), rows)
+
+
 def fate_table(sets: Sequence[SetFigures]) -> str:
     """Share of exclusive first hits in the fused first ten."""
     rows = zip(*(one.rows for one in sets), strict=True)

@@ -76,6 +76,13 @@ def load_collection(name: str, folder: Path) -> Collection:
     return Collection(name, documents, queries, _qrels(source / "qrels.tsv"), document_vectors, query_vectors)
 
 
+def collection_folder(name: str, folder: Path, into: Path) -> Path:
+    """Collection `name` in BEIR form under its own name in `into`; raises `MissingDataError`."""
+    target = into / name
+    target.symlink_to(_unpacked(folder / "data" / f"{name}.tar.xz", name), target_is_directory=True)
+    return target
+
+
 def routing_file(split: str, folder: Path) -> Path:
     """Labelled queries, a JSON object per line: `train` or `test`; raises `MissingDataError`."""
     return _unpacked(folder / "data" / "routing.tar.xz", "routing", "corpora.jsonl") / f"{split}.jsonl"

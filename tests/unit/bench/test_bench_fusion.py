@@ -55,7 +55,7 @@ def test_a_set_is_measured_under_every_variant_and_told(bench, questions):
     assert figures.singles == {"keyword": pytest.approx(0.3155, abs=1e-4), "vector": 1.0, "one merged index": 0.5}
     fates = {row.variant.name: (row.fate.exclusive, row.fate.kept) for row in figures.rows}
     assert (fates["rrf, k 60, 0"], fates["rrf, k 60, 1"]) == ((2, 1), (2, 2))
-    for part in (bench.quality_table, bench.difference_table, bench.fate_table):
+    for part in (bench.quality_table, bench.difference_table, bench.merged_table, bench.fate_table):
         assert "| minmax, 1 |" in part([figures])
 
 

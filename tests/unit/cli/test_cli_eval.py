@@ -94,6 +94,17 @@ def test_what_was_not_answered_whole_stands_in_the_report(tmp_path: Path):
     assert "- tiny: 1 × tiny graph/main: failed, refused" in done.stdout
 
 
+def test_a_collection_without_any_answer_ends_in_exit_code_1(tmp_path: Path):
+    refused = asked(status=Status.FAILED, lists=(), answer=(), fusion=None, lost=("unavailable: no lane answered",))
+    save(tmp_path / "lanes.jsonl", [refused])
+
+    done = invoke("--offline", tmp_path / "lanes.jsonl", "--report", tmp_path / "report")
+
+    assert done.exit_code == 1
+    assert "no query of tiny was answered with hits: the report says why" in done.stderr
+    assert "1 × unavailable: no lane answered" in (tmp_path / "report/report.md").read_text()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

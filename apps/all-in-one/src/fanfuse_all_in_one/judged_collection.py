@@ -3,6 +3,7 @@ its queries and judgements; the documents are loaded like any other JSONL. What 
 """
 
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -42,7 +43,7 @@ def read_collection(folder: Path) -> Collection:
     if not judgements:
         raise CollectionError(f"{folder}: no query has a judgement")
     asked = {key: text for key, text in queries.items() if key in judgements}
-    return Collection(corpus_token(folder.resolve().name), documents, asked, judgements)
+    return Collection(corpus_token(folder_name(folder)), documents, asked, judgements)
 
 
 def document_ids(collection: Collection) -> frozenset[str]:
@@ -55,6 +56,11 @@ def document_ids(collection: Collection) -> frozenset[str]:
                     f"{collection.documents}: has no document {document!r}, which is judged for query {query!r}"
                 )
     return known
+
+
+def folder_name(folder: Path) -> str:
+    """What a folder is called where it is named: a link keeps its own name."""
+    return os.path.basename(os.path.abspath(folder))
 
 
 def corpus_token(name: str) -> str:

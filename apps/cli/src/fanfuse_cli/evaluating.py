@@ -90,7 +90,7 @@ def evaluate(
     """Measure nDCG@10, R@100 and MRR@10 of every lane, of the answer and of other fusion policies, with intervals.
 
     Asks the flow that runs on --data or --nats-url; where none runs, one of its own for as long as it takes. Exit code
-    1 if an answer differs from the same lists fused offline.
+    1 if an answer differs from the same lists fused offline, or no query of a collection has hits.
     """
     _need_extra()
     _check_usage(paths, runs, qrels, offline)
@@ -196,3 +196,5 @@ def _tell(
         remark(f"wrote {len(write_runs(save_runs, figures))} run files to {save_runs}")
     if any(one.places is not None and one.places.order + one.places.score for one in figures):
         stop("an answer differs from the same lists fused offline: see the report", FAILED)
+    if silent := [one.name for one in figures if one.places is not None and not one.places.compared]:
+        stop(f"no query of {', '.join(silent)} was answered with hits: the report says why", FAILED)

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from fanfuse_all_in_one.failures import OperatorError, UnknownCorpusError
 from fanfuse_all_in_one.indexing import DEFAULT_EMBEDDER, Progress, Wish, index_corpus
-from fanfuse_all_in_one.judged_collection import Collection, document_ids, read_collection
+from fanfuse_all_in_one.judged_collection import Collection, document_ids, folder_name, read_collection
 from fanfuse_all_in_one.operating import Operator
 from fanfuse_classifier.domain.shape import classify_shape
 from fanfuse_contracts.corpus import CorpusCard
@@ -98,7 +98,7 @@ def _is_fresh(card: CorpusCard, source: Source) -> bool:
 def _vectors_of(folder: Path, vectors: Path | None) -> Path | None:
     if vectors is None or vectors.is_file():
         return vectors
-    path = vectors / f"{folder.resolve().name}.npz"
+    path = vectors / f"{folder_name(folder)}.npz"
     return path if path.is_file() else None
 
 
