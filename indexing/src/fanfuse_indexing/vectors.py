@@ -64,6 +64,17 @@ def read_vectors(path: Path, of: Literal["doc", "query"] = "doc") -> Precomputed
     return PrecomputedVectors(ids, rows, scales)
 
 
+def has_query_vectors(path: Path) -> bool:
+    """True if a file holds vectors of queries too; raises `VectorsError`."""
+    import numpy as np
+
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            return "query_ids" in stored.files
+    except (OSError, EOFError, ValueError, zipfile.BadZipFile) as error:
+        raise VectorsError(f"{path}: {error}") from error
+
+
 def _check(
     path: Path, of: str, ids: list[str], rows: "npt.NDArray[np.generic]", scales: "npt.NDArray[np.float64] | None"
 ) -> None:

@@ -20,7 +20,7 @@ from fanfuse_contracts.corpus import CorpusCard
 from fanfuse_corpus_router.domain.languages import language_problem
 from fanfuse_evaluation.asking import Questions
 from fanfuse_indexing import Loading
-from fanfuse_indexing.vectors import read_vectors
+from fanfuse_indexing.vectors import has_query_vectors, read_vectors
 
 
 class Showing(Protocol):
@@ -104,6 +104,8 @@ def _vectors_of(folder: Path, vectors: Path | None) -> Path | None:
 
 def _query_vectors(path: Path, collection: Collection) -> Iterator[tuple[str, tuple[float, ...]]]:
     """Only of texts in a language that the model knows: of any other the flow would make no vector either."""
+    if not has_query_vectors(path):
+        return
     vectors = read_vectors(path, "query")
     for key, text in collection.queries.items():
         vector = vectors.get(key)
