@@ -137,7 +137,7 @@ async def test_a_single_corpus_is_an_ordinary_lane(shared: Shared) -> None:
     report = vector_lane(answer)
     assert (report.corpus, report.corpora, answer.status) == ("guide", (), Status.COMPLETE)
     assert answer.corpus_decision is not None
-    assert answer.corpus_decision.fan_out
+    assert not answer.corpus_decision.fan_out
 
 
 async def test_with_fan_out_each_corpus_has_its_lanes(shared: Shared, tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def test_the_share_of_a_lane_is_at_most_one(build, together):
 def test_what_differs_is_searched_apart(build, together, other):
     routed = together(vector(build, "a"), vector(build, "b", **other))
     assert lanes(routed) == [("a", ()), ("b", ())]
-    assert routed.plan.corpus_decision.fan_out
+    assert not routed.plan.corpus_decision.fan_out
 
 
 def test_groups_are_formed_by_embedder(build, together):
@@ -112,7 +112,7 @@ def test_a_group_of_one_is_an_ordinary_lane(build, together):
     alone, ordinary = together(vector(build, "a")), together(vector(build, "a"), fan_out=True)
     assert alone.plan.lanes == ordinary.plan.lanes
     assert alone.commands == ordinary.commands
-    assert alone.plan.corpus_decision.fan_out
+    assert (alone.plan.corpus_decision.fan_out, ordinary.plan.corpus_decision.fan_out) == (False, True)
 
 
 def test_with_fan_out_nothing_is_shared(build, together):
@@ -209,4 +209,4 @@ def test_a_shared_lane_left_out_of_a_full_plan_is_told_for_each_corpus(build, to
     plan = together(*light, build.card("heavy", backends=many)).plan
     assert [row.corpus for row in plan.skipped] == ["a", "b"]
     assert all(row.outcome is LaneOutcome.SKIPPED_UNHEALTHY and row.fallback_reason is None for row in plan.skipped)
-    assert plan.corpus_decision.fan_out
+    assert not plan.corpus_decision.fan_out

@@ -30,7 +30,7 @@ class Listing:
 
 
 def decide(strategy: Strategy, routing: RoutingConfig, listing: Listing, reason: str) -> CorpusRoutingDecision:
-    """The decision; `fan_out` says that every selected corpus is searched in lanes of its own."""
+    """The decision; `fan_out` as configured, whether or not two of the selected corpora can share a lane."""
     listed, selected_n, why = listing.listed, listing.selected_n, listing.reason
     return CorpusRoutingDecision.of_checked(
         {
@@ -41,7 +41,7 @@ def decide(strategy: Strategy, routing: RoutingConfig, listing: Listing, reason:
                 *[_row(one, place < selected_n, why(place)) for place, one in enumerate(listed)],
                 *[_row(one, False, why_shut(one)) for one in listing.shut[:RUNNERS_UP]],
             ),
-            "fan_out": True,
+            "fan_out": routing.fan_out,
             "candidate_n": listing.allowed_n + len(listing.shut),
             "reason": reason,
         }

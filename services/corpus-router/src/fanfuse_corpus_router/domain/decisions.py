@@ -20,13 +20,11 @@ def described(corpus: WiredCorpus, weighed: str) -> RoutingDecision:
     return RoutingDecision.of_checked(fields)
 
 
-def carried_out(
-    decision: CorpusRoutingDecision, corpora: Sequence[WiredCorpus], *, fan_out: bool
-) -> CorpusRoutingDecision:
-    """The corpus decision with the corpora that stand in for others, and whether each is searched by itself."""
+def carried_out(decision: CorpusRoutingDecision, corpora: Sequence[WiredCorpus]) -> CorpusRoutingDecision:
+    """The corpus decision with the corpora that stand in for others."""
     stand_ins = {one.card.corpus: f"stands in for {one.stands_in_for!r}" for one in corpora if one.stands_in_for}
     if not stand_ins:
-        return decision if decision.fan_out is fan_out else decision.model_copy(update={"fan_out": fan_out})
+        return decision
     rows = tuple(
         row.model_copy(update={"selected": True, "reason": f"{stand_ins[row.corpus]}, which is down"})
         if row.corpus in stand_ins
@@ -35,6 +33,4 @@ def carried_out(
     )
     told = "; ".join([decision.reason, *(f"{name!r} {reason}" for name, reason in stand_ins.items())])
     selected = tuple(corpus.card.corpus for corpus in corpora)
-    return decision.model_copy(
-        update={"fan_out": fan_out, "scores": rows, "reason": told, "selected_corpora": selected}
-    )
+    return decision.model_copy(update={"scores": rows, "reason": told, "selected_corpora": selected})
