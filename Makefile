@@ -9,6 +9,8 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 UV_VERSION := 0.13.9
 UV := .uv-venv/bin/uv
 BIN := .venv/bin
+CHECKOV_VERSION := 3.3.30
+CHECKOV := .checkov/bin/checkov
 STAMP := .venv/.installed
 MANIFESTS := pyproject.toml uv.lock $(wildcard */pyproject.toml services/*/pyproject.toml apps/*/pyproject.toml)
 DOCS := apps/all-in-one/src/fanfuse_all_in_one/docs.py
@@ -19,7 +21,9 @@ ENGINE ?= docker
 BASE ?= python:3.11.14-slim-bookworm
 REGISTRY ?=
 TAG ?= 0.1.0
-PYTEST_ARGS ?= -n 2 --dist loadfile
+# Files in the order of the folders: what takes long comes first, the many short tests of `unit` fill up the end.
+PYTEST_ARGS ?= -n 2 --dist loadfile --no-loadscope-reorder
+TESTS ?= not (engine or slow or nightly)
 ENGINE_ARGS ?=
 # The test modules load more native libraries than the thread-local data of one more has room beside.
 ROOM_FOR_LIBRARIES := glibc.rtld.optional_static_tls=2048
@@ -33,7 +37,7 @@ ifdef PIP_CERT
 export SSL_CERT_FILE ?= $(PIP_CERT)
 endif
 
-.PHONY: help install demo test test-slow test-nightly test-engines test-engines-short services check image-check deploy-check images lint types imports size docs-check format docs monitoring-check bench clean
+.PHONY: help install demo test test-slow test-nightly test-engines test-engines-short services check image-check deploy-check deploy-check-nightly images lint types imports size docs-check format docs monitoring-check bench clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,8 +49,8 @@ demo: $(STAMP) ## index a sample corpus and ask it, with no engine installed
 	@$(BIN)/fanfuse demo
 
 test: $(STAMP) ## run the tests, two files at a time (PYTEST_ARGS="-k name" for some, one at a time)
-	@$(BIN)/pytest -m "not (engine or slow or nightly)" $(PYTEST_ARGS)
-	@echo "left out: slow tests (make test-slow, make test-nightly) and those on real engine servers (make test-engines)"
+	@$(BIN)/pytest -m "$(TESTS)" $(PYTEST_ARGS)
+	@echo "ran: $(TESTS); the others: make test-slow, make test-nightly, make test-engines"
 
 test-slow: $(STAMP) ## run what takes long: load, outages, ranking quality on judged collections
 	@$(BIN)/pytest -m "slow and not engine" $(PYTEST_ARGS)
@@ -113,10 +117,17 @@ image-check: $(STAMP) ## run every image as its manifest says (after `make image
 	@$(BIN)/pytest -m nightly -rs -s tests/deploy/test_images_run.py
 
 deploy-check: $(STAMP) ## check everything under deploy/ that needs no cluster: schemas, names, users, rules, images
-	@$(BIN)/pytest tests/deploy -m "not slow and not engine" $(PYTEST_ARGS)
+	@$(BIN)/pytest tests/deploy -m "not slow and not engine and not nightly" -rs $(PYTEST_ARGS)
+
+deploy-check-nightly: $(STAMP) $(CHECKOV) ## the same, and what checkov finds (installs it into .checkov, some minutes)
+	@$(BIN)/pytest tests/deploy -m "not slow and not engine" -rs $(PYTEST_ARGS)
+
+$(CHECKOV):
+	@$(PYTHON) -m venv .checkov
+	@.checkov/bin/pip install --quiet checkov==$(CHECKOV_VERSION)
 
 clean: ## remove environments and caches; .fanfuse data stays
-	@rm -rf .venv .uv-venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	@rm -rf .venv .uv-venv .checkov .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(UV):

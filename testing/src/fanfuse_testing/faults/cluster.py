@@ -3,6 +3,8 @@
 In: a folder. Out: one address for clients, one monitoring port per server. Nothing outlives the block.
 """
 
+import os
+import signal
 from pathlib import Path
 from typing import Self
 
@@ -53,6 +55,15 @@ class NatsCluster:
         """End the next one at once, as a crash would."""
         self._turn.append(self._turn.pop(0))
         self.servers[self._turn[-1]].kill()
+
+    def leave(self, name: str) -> int:
+        """Ask one to leave as the pod's preStop does (lame duck): it hands its leaders and clients to the others.
+
+        Returns its process id; it ends by itself when the time for that is over.
+        """
+        pid = self.servers[name].pid
+        os.kill(pid, signal.SIGUSR2)
+        return pid
 
     def start(self) -> Self:
         """Start each that does not run, on its own port and data."""
