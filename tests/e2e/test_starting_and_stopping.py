@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import urllib.request
 
 from fanfuse_contracts.answer import Answer
@@ -40,6 +41,20 @@ def test_services_in_several_processes_join_one_bus(installation, acme_docs):
     assert len({beat["instance"] for beat in beats}) == 2
 
 
+def test_a_service_runs_once_per_data_directory(installation):
+    first = installation.up("--only", "classifier,health")
+    refused = installation.fanfuse("up", "--only", "health,fuser")
+    assert refused.returncode == 2
+    assert f"another fanfuse up runs health on {installation.data}" in refused.stderr
+
+    other = installation.up("--only", "fuser")
+    first.kill()
+    # Neither a lock nor a process outlives the one that ran the bus.
+    assert other.wait(timeout=120) == 2
+    assert "is gone: whoever started it has ended" in (installation.data.parent / "up.log").read_text()
+    installation.up("--only", "health,fuser")
+
+
 def test_operators_endpoints_answer(installation):
     port = _free_port()
     installation.up("--ops-port", str(port))
@@ -51,9 +66,11 @@ def test_operators_endpoints_answer(installation):
 
 
 def test_a_taken_port_is_one_plain_line(installation):
-    port = _free_port()
-    installation.up("--ops-port", str(port))
-    done = installation.fanfuse("up", "--ops-port", str(port))
+    with socket.socket() as taken:
+        taken.bind(("0.0.0.0", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        done = installation.fanfuse("up", "--ops-port", str(port))
 
     assert done.returncode == 2
     assert str(port) in done.stderr
@@ -72,8 +89,6 @@ def test_a_wrong_configuration_names_file_and_key(installation, tmp_path):
 
 
 def _free_port() -> int:
-    import socket
-
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

@@ -67,9 +67,13 @@ def _check_size(text: str) -> None:
 def explain(error: ValidationError) -> str:
     """The first faults in one line: `top_k: Input should be less than or equal to 100`."""
     rows = error.errors(include_url=False, include_context=False, include_input=False)
-    faults = [f"{'.'.join(map(str, row['loc'])) or 'query'}: {row['msg']}" for row in rows[:_MAX_FAULTS]]
+    faults = [_fault(row["loc"], row["msg"]) for row in rows[:_MAX_FAULTS]]
     more = f" (and {len(rows) - _MAX_FAULTS} more)" if len(rows) > _MAX_FAULTS else ""
     return "; ".join(faults) + more
+
+
+def _fault(place: tuple[int | str, ...], message: str) -> str:
+    return f"{'.'.join(map(str, place)) or 'query'}: {message.removeprefix('Value error, ')}"
 
 
 async def named(queries: Iterable[Query | Named] | AsyncIterable[Query | Named]) -> AsyncIterator[Named]:

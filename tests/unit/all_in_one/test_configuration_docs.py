@@ -8,6 +8,7 @@ from fanfuse_all_in_one.configuration_docs import default_of, meaning_of, render
 from fanfuse_all_in_one.process_settings import SETTINGS, all_settings
 from fanfuse_contracts.backends import BackendConfig
 from fanfuse_contracts.config import RoutingConfig
+from fanfuse_contracts.metrics_config import MetricsConfig
 from fanfuse_contracts.registration import CardConfig, CorpusConfig
 from fanfuse_runtime.configuration.keys import all_keys
 from fanfuse_runtime.configuration.overrides import variable_of
@@ -52,6 +53,8 @@ def test_every_setting_of_a_process_has_a_row():
         (CardConfig, "fields", "mapping to `string`, `integer`, `float`, `boolean`, `strings`"),
         (CardConfig, "fallbacks", "list of id"),
         (CorpusConfig, "term_weights", "mapping to number"),
+        (MetricsConfig, "corpora", "list of text, at most 50"),
+        (MetricsConfig, "tenant_classes", "mapping to list of id, at most 16"),
     ],
 )
 def test_types_in_words(owner, name, words):

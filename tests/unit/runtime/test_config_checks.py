@@ -281,3 +281,38 @@ def test_a_secret_on_an_open_network_is_warned_of(kind, stated, said):
         [(Level.WARNING, f"backends.{kind}.eu.url")] if said else []
     )
     assert all(said in finding.message for finding in found)
+
+
+def counted(corpora, registry=KV, **sections):
+    written = {"registry": registry, "corpora": corpora} | sections
+    return [(one.level, show(one.path), one.message) for one in check(FanfuseConfig.model_validate(written))]
+
+
+@pytest.mark.parametrize("registry", [KV, MEMORY])
+def test_names_that_nothing_is_counted_under_are_told(registry):
+    """They change no answer, and the registry may know them: a process starts with them."""
+    found = counted(
+        [corpus("faq", "acme"), corpus("docs", "globex")],
+        registry,
+        metrics={"corpora": ["acme/faq", "acme/fqa", "acme/docs"], "tenant_classes": {"paying": ["acme", "globx"]}},
+        pressure={"tenants": {"acme": 3, "umbrella": 5}},
+    )
+    assert found == [
+        (Level.WARNING, "metrics.corpora[1]", "`corpora` has no 'acme/fqa', did you mean 'acme/faq'?"),
+        (Level.WARNING, "metrics.corpora[2]", "`corpora` has no 'acme/docs', did you mean 'globex/docs'?"),
+        (
+            Level.WARNING,
+            "metrics.tenant_classes.paying[1]",
+            "`corpora` has no corpus of tenant 'globx', did you mean 'globex'?",
+        ),
+        (
+            Level.WARNING,
+            "pressure.tenants.umbrella",
+            "`corpora` has no corpus of tenant 'umbrella'; its tenants are: acme, globex",
+        ),
+    ]
+
+
+def test_without_corpora_in_the_file_the_registry_alone_knows_the_names():
+    metrics = {"corpora": ["acme/faq"], "tenant_classes": {"paying": ["acme"]}}
+    assert counted([], metrics=metrics, pressure={"tenants": {"acme": 3}}) == []

@@ -124,9 +124,9 @@ def _words(schema: dict[str, Any], definitions: dict[str, Any]) -> str:
         return ", ".join(f"`{word}`" for word in schema["enum"])
     match schema.get("type"):
         case "array" if "items" in schema:
-            return f"list of {_words(schema['items'], definitions)}"
+            return f"list of {_words(schema['items'], definitions)}{_at_most(schema.get('maxItems'))}"
         case "object":
-            return f"mapping to {_words(_entries(schema), definitions)}"
+            return f"mapping to {_words(_entries(schema), definitions)}{_at_most(schema.get('maxProperties'))}"
         case "integer" | "number" as kind:
             return f"{_NUMBERS[kind]} {_bounds(schema)}".rstrip()
         case "string":
@@ -141,6 +141,10 @@ def _entries(schema: dict[str, Any]) -> dict[str, Any]:
         iter(schema.get("patternProperties", {}).values()), schema.get("additionalProperties", {})
     )
     return found
+
+
+def _at_most(entries: int | None) -> str:
+    return f", at most {entries:,}" if entries is not None else ""
 
 
 def _bounds(schema: dict[str, Any]) -> str:

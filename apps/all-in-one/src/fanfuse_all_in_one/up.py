@@ -5,14 +5,16 @@ In: which services, where the data is, ports. It decides nothing: `compose` does
 
 import asyncio
 import signal
+import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from fanfuse_all_in_one.databus import DataBus, data_bus
+from fanfuse_all_in_one.databus import DataBus, data_bus, find_bus
 from fanfuse_all_in_one.failures import OperatorError
+from fanfuse_all_in_one.service_locks import running
 from fanfuse_all_in_one.services import select_factories
 from fanfuse_contracts.addresses import without_login
 from fanfuse_contracts.config import FanfuseConfig
@@ -25,6 +27,8 @@ from fanfuse_runtime.settings import RuntimeSettings
 Say = Callable[[str], None]
 
 _LOOK_AT_BUS_EVERY_S: Final = 0.5
+_BUS_GONE_S: Final = 10.0
+"""Whoever runs the bus of a data directory starts it again much sooner."""
 _MAX_REVIVALS: Final = 20
 """Per run: whoever kills the bus more often than this is not to be outlived."""
 
@@ -45,13 +49,24 @@ class UpOptions:
 def run_up(options: UpOptions, say: Say) -> None:
     """Run until SIGTERM or SIGINT; `say` hears one line for each thing that listens. Call it from the main thread.
 
-    Raises `OperatorError` where the registry of corpora can't be used.
+    Raises `OperatorError` where the registry of corpora can't be used, or another process runs such a service on this
+    data directory.
     """
-    with data_bus(options.data_dir, options.nats_url, announce=True, port=options.port, say=say) as bus:
+    with (
+        _alone(options),
+        data_bus(options.data_dir, options.nats_url, announce=True, port=options.port, say=say) as bus,
+    ):
         try:
             asyncio.run(_serve(options, bus, say))
         except (RegistryError, ServerStartError) as error:
             raise OperatorError(str(error)) from error
+
+
+def _alone(options: UpOptions) -> AbstractContextManager[None]:
+    """Replicas of a service share a bus that somebody else runs, not one that lives with one of them."""
+    if options.nats_url is not None:
+        return nullcontext()
+    return running(options.data_dir, options.only or tuple(Stage))
 
 
 async def _serve(options: UpOptions, bus: DataBus, say: Say) -> None:
@@ -65,19 +80,25 @@ async def _serve(options: UpOptions, bus: DataBus, say: Say) -> None:
         if process.ops is not None:
             say(f"operators http://{settings.ops_host}:{process.ops.port}/readyz /healthz /metrics")
         say(f"ready     {stages}")
-        await _until_stopped(stop, bus, say)
+        joined = options.data_dir if bus.server is None and options.nats_url is None else None
+        await _until_stopped(stop, bus, joined, say)
         say("stopping")
 
 
-async def _until_stopped(stop: asyncio.Event, bus: DataBus, say: Say) -> None:
+async def _until_stopped(stop: asyncio.Event, bus: DataBus, joined: Path | None, say: Say) -> None:
     """Wait for a signal; a bus of our own that dies meanwhile is started again, and the services reconnect to it.
 
-    Raises `OperatorError` where it keeps dying.
+    `joined`: the data directory whose bus another command runs. Raises `OperatorError` where our own keeps dying, or
+    where whoever runs the other one has ended.
     """
-    revivals = 0
+    revivals, last_seen = 0, time.monotonic()
     while not stop.is_set():
         with suppress(TimeoutError):
             await asyncio.wait_for(stop.wait(), _LOOK_AT_BUS_EVERY_S)
+        if joined is None or find_bus(joined) is not None:
+            last_seen = time.monotonic()
+        elif time.monotonic() - last_seen > _BUS_GONE_S:
+            raise OperatorError(f"the bus of {joined} is gone: whoever started it has ended")
         if stop.is_set() or not bus.revive():
             continue
         revivals += 1

@@ -6,7 +6,7 @@ with `registry.store` kv or postgres, corpora may also be registered by `fanfuse
 
 import difflib
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Final
 from urllib.parse import urlsplit
@@ -40,6 +40,8 @@ def check(config: FanfuseConfig) -> Iterator[Finding]:
         _display_names,
         _open_logins,
         _principal_keys,
+        _counted_corpora,
+        _counted_tenants,
     ):
         yield from part(config)
 
@@ -142,9 +144,13 @@ def _quorum_tenants(config: FanfuseConfig) -> Iterator[Finding]:
     tenants = sorted(_tenants(config))
     level = Level.ERROR if _whole_registry(config) else Level.WARNING
     for name in sorted(config.retrieval.quorum.keys() - set(tenants)):
-        near = difflib.get_close_matches(name, tenants, 1)
-        meant = f", did you mean {near[0]!r}?" if near else f"; its tenants are: {', '.join(tenants) or 'none'}"
-        yield Finding(("retrieval", "quorum", name), f"`corpora` has no corpus of tenant {name!r}{meant}", level)
+        yield Finding(("retrieval", "quorum", name), _no_tenant(name, tenants), level)
+
+
+def _no_tenant(name: str, tenants: Sequence[str]) -> str:
+    near = difflib.get_close_matches(name, tenants, 1)
+    meant = f", did you mean {near[0]!r}?" if near else f"; its tenants are: {', '.join(tenants) or 'none'}"
+    return f"`corpora` has no corpus of tenant {name!r}{meant}"
 
 
 def _bounds(config: FanfuseConfig) -> Iterator[Finding]:
@@ -249,3 +255,26 @@ def _principal_keys(config: FanfuseConfig) -> Iterator[Finding]:
         for tenant in sorted(_tenants(config).keys() - config.security.principal_keys.keys()):
             message = f"tenant {tenant!r} has corpora but no key: nobody can ask there except for public corpora"
             yield _warning(("security", "principal_keys"), message)
+
+
+def _counted_corpora(config: FanfuseConfig) -> Iterator[Finding]:
+    """A misspelt corpus would be counted as `other` in silence; without `corpora` the registry alone knows them."""
+    known = sorted(f"{corpus.tenant_id}/{corpus.id}" for corpus in config.corpora)
+    for at, name in enumerate(config.metrics.corpora if known else ()):
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            meant = f", did you mean {near[0]!r}?" if near else ""
+            yield _warning(("metrics", "corpora", at), f"`corpora` has no {name!r}{meant}")
+
+
+def _counted_tenants(config: FanfuseConfig) -> Iterator[Finding]:
+    """A misspelt tenant would keep the general ceiling, and be counted as `other`, in silence."""
+    tenants = sorted(_tenants(config))
+    classes = config.metrics.tenant_classes.items()
+    named: list[tuple[KeyPath, str]] = [
+        *((("metrics", "tenant_classes", cls, at), name) for cls, names in classes for at, name in enumerate(names)),
+        *((("pressure", "tenants", name), name) for name in config.pressure.tenants),
+    ]
+    for path, name in named if tenants else ():
+        if name not in tenants:
+            yield _warning(path, _no_tenant(name, tenants))

@@ -15,6 +15,7 @@ import yaml
 from pydantic import Field, ValidationError
 
 from fanfuse_all_in_one.failures import OperatorError
+from fanfuse_client.queries import explain
 from fanfuse_contracts.base import Written
 from fanfuse_contracts.tokens import Token
 
@@ -38,7 +39,9 @@ class UsersFile(Written):
             return cls.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")) or {})
         except FileNotFoundError:
             return cls()
-        except (ValidationError, yaml.YAMLError) as error:
+        except ValidationError as error:
+            raise OperatorError(f"{path} is no users file: {explain(error)}") from error
+        except yaml.YAMLError as error:
             raise OperatorError(f"{path} is no users file: {error}") from error
 
     def write(self, path: Path) -> None:
