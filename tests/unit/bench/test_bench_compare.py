@@ -3,6 +3,7 @@
 import asyncio
 from argparse import Namespace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -55,7 +56,7 @@ async def test_a_pace_keeps_so_many_calls_in_flight():
 def outcome(name: str, cpu_s: float, **changed):
     from fanfuse_bench.compare_outcome import Outcome
 
-    stated = {"queries": 10, "seconds": 2.0, "latencies_ms": (10.0,) * 10, "cpu_s": cpu_s}
+    stated: dict[str, Any] = {"queries": 10, "seconds": 2.0, "latencies_ms": (10.0,) * 10, "cpu_s": cpu_s}
     return Outcome(name, **(stated | changed))
 
 

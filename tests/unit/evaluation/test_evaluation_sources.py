@@ -1,6 +1,7 @@
 """Folders and vectors that are to be asked: what fits together, what is refused, which query vectors are sent."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,8 +22,8 @@ def collection(folder: Path) -> Path:
     return folder
 
 
-def vectors(path: Path, **more: object) -> Path:
-    stored = {"doc_ids": ["d1"], "doc_vectors": np.ones((1, 4)), "query_ids": ["q1", "q2"]}
+def vectors(path: Path, **more: Any) -> Path:
+    stored: dict[str, Any] = {"doc_ids": ["d1"], "doc_vectors": np.ones((1, 4)), "query_ids": ["q1", "q2"]}
     np.savez(path, **(stored | {"query_vectors": np.ones((2, 4), dtype=np.int8), "query_scales": [0.5, 0.5]} | more))
     return path
 
