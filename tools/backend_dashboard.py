@@ -5,8 +5,9 @@ from typing import Final
 from fanfuse_contracts import metrics as m
 from tools.dashboard_model import Dashboard, Panel, Query, Variable
 from tools.dashboard_parts import (
+    COUNTS_PER_S,
     FROM_ZERO,
-    PER_S,
+    NEUTRAL,
     PRICE,
     SECONDS,
     SHARE,
@@ -14,11 +15,13 @@ from tools.dashboard_parts import (
     STATES,
     TIMELINE,
     heatmap,
+    levels,
     over_time,
     quantiles,
     rate,
     share,
     stat,
+    worse_from,
 )
 
 _ONE: Final = 'kind="$kind", backend="$backend"'
@@ -34,7 +37,14 @@ BACKEND: Final = (
         options=TIMELINE,
         defaults=STATES,
     ),
-    stat("Lanes in workers", "Searches per second.", rate(m.LANE_SECONDS, where=_ONE, suffix="_count"), PER_S, 5),
+    stat(
+        "Lanes in workers",
+        "Searches per second.",
+        rate(m.LANE_SECONDS, where=_ONE, suffix="_count"),
+        COUNTS_PER_S,
+        levels(NEUTRAL),
+        5,
+    ),
     stat(
         "Failed in workers",
         "Share of searches that failed.",
@@ -43,6 +53,7 @@ BACKEND: Final = (
             rate(m.LANE_SECONDS, where=_ONE, suffix="_count"),
         ),
         SHARE,
+        worse_from(0.01, 0.2),
         5,
     ),
     stat(
@@ -50,6 +61,7 @@ BACKEND: Final = (
         "Share of hits that only lanes of this kind found.",
         PRICE.replace('found="alone"', 'found="alone", kind="$kind"'),
         SHARE,
+        levels(NEUTRAL),
         5,
     ),
 )

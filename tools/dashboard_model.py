@@ -4,6 +4,8 @@ In: rows of panels with their queries. Out: the document, with ids, places and t
 of what is measured.
 """
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -36,6 +38,8 @@ class Panel:
     height: int = 8
     options: Json = field(default_factory=dict)
     defaults: Json = field(default_factory=dict)
+    colors: Mapping[str, str] = field(default_factory=dict)
+    """Of series by their name, where one is called so."""
 
     @property
     def is_instant(self) -> bool:
@@ -150,9 +154,22 @@ def _panel(panel: Panel, number: int, left: int, top: int) -> Json:
         "datasource": _DATASOURCE,
         "gridPos": {"h": panel.height, "w": panel.width, "x": left, "y": top},
         "targets": [_target(query, panel, position) for position, query in enumerate(panel.queries)],
-        "fieldConfig": {"defaults": {"unit": panel.unit} | panel.defaults, "overrides": []},
+        "fieldConfig": {"defaults": {"unit": panel.unit} | panel.defaults, "overrides": _colored(panel)},
         "options": panel.options,
     }
+
+
+def _colored(panel: Panel) -> list[Json]:
+    # Only a series that is called by one label alone can have such a name.
+    if not any(re.fullmatch(r"\{\{(status|outcome)\}\}", query.legend) for query in panel.queries):
+        return []
+    return [
+        {
+            "matcher": {"id": "byName", "options": name},
+            "properties": [{"id": "color", "value": {"mode": "fixed", "fixedColor": color}}],
+        }
+        for name, color in panel.colors.items()
+    ]
 
 
 def _target(query: Query, panel: Panel, position: int) -> Json:

@@ -10,12 +10,37 @@ from fanfuse_contracts import metrics as m
 from fanfuse_contracts.metrics import MetricSpec
 from tools.dashboard_model import Json, Panel, Query
 
+NEUTRAL: Final = "blue"
 PER_S: Final = "reqps"
+"""Queries and answers."""
+COUNTS_PER_S: Final = "cps"
+"""Anything else that happens."""
 SHARE: Final = "percentunit"
 SECONDS: Final = "s"
 STACKED: Final[Json] = {"custom": {"stacking": {"mode": "normal", "group": "A"}, "fillOpacity": 30}}
 FROM_ZERO: Final[Json] = {"min": 0}
 AS_SHARE: Final[Json] = {"min": 0, "max": 1}
+BLUE: Final[Json] = {"color": {"mode": "fixed", "fixedColor": NEUTRAL}}
+GOOD: Final = "green"
+DOUBTFUL: Final = "orange"
+BAD: Final = "red"
+COLORS: Final[dict[str, str]] = {
+    "complete": GOOD,
+    "answered": GOOD,
+    "empty": "light-green",
+    "not_waited": "light-blue",
+    "partial": DOUBTFUL,
+    "cut": "light-orange",
+    "late": "dark-orange",
+    "failed": BAD,
+    "expired": "dark-red",
+    "rejected": "purple",
+    "clarify": NEUTRAL,
+    "skipped_unhealthy": DOUBTFUL,
+    "skipped_filter": "light-purple",
+    "skipped_no_input": "gray",
+}
+"""Statuses and outcomes look the same on every panel."""
 LAST: Final[Json] = {
     "reduceOptions": {"calcs": ["lastNotNull"], "fields": "", "values": False},
     "colorMode": "value",
@@ -75,15 +100,30 @@ def quantile(spec: MetricSpec, q: float, by: str = "", where: str = "") -> str:
 
 
 def over_time(
-    title: str, what: str, *queries: Query, unit: str = PER_S, width: int = 8, defaults: Json | None = None
+    title: str, what: str, *queries: Query, unit: str = COUNTS_PER_S, width: int = 8, defaults: Json | None = None
 ) -> Panel:
     """Lines over time."""
-    return Panel(title, what, queries, unit, width=width, options=LEGEND, defaults=defaults or {})
+    return Panel(title, what, queries, unit, width=width, options=LEGEND, defaults=defaults or {}, colors=COLORS)
 
 
-def stat(title: str, what: str, expr: str, unit: str, height: int = 4) -> Panel:
-    """One figure: the last value."""
-    return Panel(title, what, (Query(expr),), unit, "stat", width=4, height=height, options=LAST)
+def levels(first: str, *steps: tuple[float, str]) -> Json:
+    """The colour of a value: `first`, from each step on its own. Without them Grafana makes everything over 80 red."""
+    bounds = ((None, first), *steps)
+    return {
+        "color": {"mode": "thresholds"},
+        "thresholds": {"mode": "absolute", "steps": [{"value": value, "color": color} for value, color in bounds]},
+    }
+
+
+def worse_from(doubtful: float, bad: float) -> Json:
+    """Good below the first value, bad from the second on, which is what alerts fire at."""
+    return levels(GOOD, (doubtful, DOUBTFUL), (bad, BAD))
+
+
+def stat(title: str, what: str, expr: str, unit: str, colors: Json, height: int = 4) -> Panel:
+    """One figure: the last value. `colors`: see `levels`."""
+    defaults = colors | {"noValue": "no traffic"}
+    return Panel(title, what, (Query(expr),), unit, "stat", width=4, height=height, options=LAST, defaults=defaults)
 
 
 def quantiles(title: str, what: str, spec: MetricSpec, where: str = "", width: int = 8) -> Panel:
@@ -105,7 +145,9 @@ def heatmap(title: str, what: str, spec: MetricSpec, where: str = "") -> Panel:
         "tooltip": {"mode": "single", "yHistogram": False, "showColorScale": False},
         "yAxis": {"axisPlacement": "left", "unit": SECONDS},
     }
-    return Panel(title, what, (Query(rate(spec, "le", where, "_bucket"), "{{le}}"),), PER_S, "heatmap", options=options)
+    return Panel(
+        title, what, (Query(rate(spec, "le", where, "_bucket"), "{{le}}"),), COUNTS_PER_S, "heatmap", options=options
+    )
 
 
 _ASKED: Final = 'outcome!~"skipped_.*"'

@@ -6,51 +6,69 @@ from fanfuse_contracts import metrics as m
 from tools.dashboard_model import Dashboard, Panel, Query
 from tools.dashboard_parts import (
     AS_SHARE,
-    BARS,
+    BAD,
     COMPLETE,
     DEGRADED,
+    DOUBTFUL,
     FROM_ZERO,
+    GOOD,
+    NEUTRAL,
     PER_S,
-    PRICE,
     SECONDS,
     SHARE,
     STACKED,
     STATES,
     TIMELINE,
     heatmap,
+    levels,
     over_time,
     quantile,
     quantiles,
     rate,
     share,
     stat,
+    worse_from,
 )
+from tools.quality_panels import QUALITY
 
-_BAD: Final = 'status=~"failed|expired"'
+_WITHOUT_RESULT: Final = 'status=~"failed|expired"'
 
 NOW: Final = (
-    stat("Answers", "Answers stored per second.", rate(m.QUERIES_TOTAL), PER_S),
+    stat("Answers", "Answers stored per second.", rate(m.QUERIES_TOTAL), PER_S, levels(NEUTRAL)),
     stat(
         "bm25_fallback",
         "Share of answers in which some corpus had only keyword lanes because another backend was at fault.",
         share(rate(m.BM25_FALLBACK_TOTAL), rate(m.QUERIES_TOTAL)),
         SHARE,
+        worse_from(0.01, 0.05),
     ),
     stat(
         "Failed or expired",
         "Share of answers without any result.",
-        share(rate(m.QUERIES_TOTAL, where=_BAD), rate(m.QUERIES_TOTAL)),
+        share(rate(m.QUERIES_TOTAL, where=_WITHOUT_RESULT), rate(m.QUERIES_TOTAL)),
         SHARE,
+        worse_from(0.002, 0.02),
     ),
     stat(
-        "Answer p95", "From the broker's storing of a query to its answer.", quantile(m.ANSWER_SECONDS, 0.95), SECONDS
+        "Answer p95",
+        "From the broker's storing of a query to its answer.",
+        quantile(m.ANSWER_SECONDS, 0.95),
+        SECONDS,
+        worse_from(1.0, 2.0),
     ),
-    stat("Join completeness", "Share of asked lanes that replied in time.", COMPLETE, SHARE),
+    stat(
+        "Join completeness",
+        "Share of asked lanes that replied in time.",
+        COMPLETE,
+        SHARE,
+        levels(BAD, (0.95, DOUBTFUL), (0.99, GOOD)),
+    ),
     stat(
         "Backends degraded",
         "Backends that are degraded or have no worker.",
         f"sum({DEGRADED} == bool 1)",
         "short",
+        levels(GOOD, (1, BAD)),
     ),
 )
 FALLBACK: Final = (
@@ -68,6 +86,7 @@ FALLBACK: Final = (
         "bm25_fallback by reason",
         "Why: degraded (left out at once), failed, timeout, no_worker, embedder.",
         Query(rate(m.BM25_FALLBACK_TOTAL, "reason"), "{{reason}}", exemplars=True),
+        unit=PER_S,
         defaults=STACKED,
     ),
     over_time(
@@ -81,6 +100,7 @@ ANSWERS: Final = (
         "Answers by status",
         "Every accepted query ends as one of these.",
         Query(rate(m.QUERIES_TOTAL, "status"), "{{status}}"),
+        unit=PER_S,
         defaults=STACKED,
     ),
     quantiles("Answer latency", "Quantiles; a dot is the trace of one answer.", m.ANSWER_SECONDS),
@@ -89,6 +109,7 @@ ANSWERS: Final = (
         "Refused queries by code",
         "What callers were told instead of an answer.",
         Query(f"{rate(m.REJECTIONS_TOTAL, 'code')} > 0", "{{code}}"),
+        unit=PER_S,
         width=12,
     ),
     over_time(
@@ -222,47 +243,6 @@ BUS: Final = (
         defaults=FROM_ZERO,
     ),
 )
-QUALITY: Final = (
-    Panel(
-        "Price of losing a lane",
-        "Share of hits that only this kind of lane found, in corpora where another kind replied too: what answers lose "
-        "when it is down.",
-        (Query(PRICE, "{{kind}}"),),
-        SHARE,
-        "bargauge",
-        width=6,
-        options=BARS,
-        defaults=AS_SHARE,
-    ),
-    over_time(
-        "Found alone, over time",
-        "The same per moment.",
-        Query(
-            share(rate(m.QUALITY_HITS_TOTAL, "kind", 'found="alone"'), rate(m.QUALITY_COMPARED_TOTAL, "kind")),
-            "{{kind}}",
-        ),
-        unit=SHARE,
-        width=6,
-        defaults=AS_SHARE,
-    ),
-    over_time(
-        "Agreement of two kinds",
-        "Share of the hits of either that both found.",
-        Query(
-            share(rate(m.QUALITY_PAIRS_TOTAL, "pair", 'found="both"'), rate(m.QUALITY_PAIRS_TOTAL, "pair")), "{{pair}}"
-        ),
-        unit=SHARE,
-        width=6,
-        defaults=AS_SHARE,
-    ),
-    over_time(
-        "Reserved seats",
-        "Hits per second that were lifted so that their kind of lane is not left out.",
-        Query(rate(m.QUALITY_SEATS_TOTAL, "kind"), "{{kind}}"),
-        width=6,
-    ),
-)
-
 OPERATOR: Final = Dashboard(
     "fanfuse-operator",
     "Fanfuse: operator",

@@ -6,7 +6,7 @@ FANFUSE_PICTURES names, else in the one that is given. Needs matplotlib, which n
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
@@ -14,9 +14,18 @@ from typing import Any, Final
 from tests.deploy.shipped import dashboards, filled
 from tests.servers.prometheus import Prometheus
 
-_UNIT: Final = {"s": "s", "percentunit": "share", "reqps": "per s", "short": ""}
+_UNIT: Final = {"s": "s", "percentunit": "%", "reqps": "req/s", "cps": "c/s", "short": ""}
+"""As Grafana writes them."""
 _COLUMN_IN, _ROW_IN = 0.75, 0.42
 _GAP_S: Final = 5.0
+_COLORS: Final = {
+    "light-green": "lightgreen",
+    "light-blue": "lightblue",
+    "light-orange": "sandybrown",
+    "dark-orange": "darkorange",
+    "dark-red": "darkred",
+    "light-purple": "plum",
+}
 _STATE_COLORS: Final = {0.0: "tab:green", 0.5: "tab:orange", 1.0: "tab:red"}
 
 Series = list[tuple[str, list[tuple[float, float]]]]
@@ -61,11 +70,14 @@ def _panel(axes: Any, panel: Mapping[str, Any], prometheus: Prometheus, start: f
         for target in panel["targets"]
         for found in prometheus.query_range(filled(target["expr"], kind="vector", backend="main"), start, end, 1.0)
     ]
-    unit = _UNIT[panel["fieldConfig"]["defaults"]["unit"]]
+    field = panel["fieldConfig"]["defaults"]
+    unit = _UNIT[field["unit"]]
     axes.tick_params(labelsize=7)
+    if unit == "%":
+        series = [(name, [(at, 100 * value) for at, value in points]) for name, points in series]
     match panel["type"]:
         case "stat":
-            _stat(axes, series, unit)
+            _stat(axes, series, unit, field["thresholds"]["steps"])
         case "bargauge":
             _bars(axes, series)
         case "state-timeline":
@@ -73,7 +85,7 @@ def _panel(axes: Any, panel: Mapping[str, Any], prometheus: Prometheus, start: f
         case "heatmap":
             _heatmap(axes, series)
         case _:
-            _lines(axes, series)
+            _lines(axes, series, _fixed(panel))
             axes.set_xlim(0, end - start)
             axes.set_ylabel(unit, fontsize=8)
 
@@ -89,7 +101,16 @@ def _points(found: Mapping[str, Any], start: float) -> list[tuple[float, float]]
     return [point for point in points if not math.isnan(point[1])] or [(0.0, 0.0)]
 
 
-def _lines(axes: Any, series: Series) -> None:
+def _fixed(panel: Mapping[str, Any]) -> dict[str, str]:
+    """Series whose colour the dashboard states; a light or dark one is drawn as itself."""
+    found = {}
+    for each in panel["fieldConfig"]["overrides"]:
+        color = each["properties"][0]["value"]["fixedColor"]
+        found[each["matcher"]["options"]] = _COLORS.get(color, color)
+    return found
+
+
+def _lines(axes: Any, series: Series, fixed: Mapping[str, str]) -> None:
     """Gaps stay gaps; lines that never leave zero are drawn, and not named."""
     for name, points in series:
         broken = [points[0]]
@@ -98,25 +119,35 @@ def _lines(axes: Any, series: Series) -> None:
                 broken.append((before[0] + 1, math.nan))
             broken.append(point)
         label = name if any(value for _, value in points) else None
-        axes.plot(*zip(*broken, strict=True), label=label, linewidth=1.2)
+        axes.plot(*zip(*broken, strict=True), label=label, linewidth=1.2, color=fixed.get(name))
     if axes.get_legend_handles_labels()[0]:
         axes.legend(fontsize=6, framealpha=0.4, ncols=1 + len(series) // 6)
 
 
-def _stat(axes: Any, series: Series, unit: str) -> None:
+def _stat(axes: Any, series: Series, unit: str, steps: Sequence[Mapping[str, Any]]) -> None:
+    """The largest and the last value, each in the colour that its threshold gives it."""
     axes.axis("off")
-    values = [f"{max(value for _, value in points):.3g} {unit}" for _, points in series]
-    axes.text(0.5, 0.5, "\n".join(values) or "no data", fontsize=18, ha="center", va="center")
-    axes.text(0.5, 0.05, "largest", fontsize=7, ha="center", color="grey")
+    values = [value for _, points in series for _, value in points]
+    if not values:
+        axes.text(0.5, 0.5, "no traffic", fontsize=18, ha="center", va="center", color="grey")
+    for x, name, value in (
+        (0.25, "largest", max(values, default=None)),
+        (0.75, "last", values[-1] if values else None),
+    ):
+        if value is not None:
+            bare = value / 100 if unit == "%" else value
+            color = [step["color"] for step in steps if step["value"] is None or bare >= step["value"]][-1]
+            axes.text(x, 0.55, f"{value:.3g} {unit}", fontsize=15, ha="center", va="center", color=color)
+            axes.text(x, 0.1, name, fontsize=7, ha="center", color="grey")
 
 
 def _bars(axes: Any, series: Series) -> None:
     names, values = [name for name, _ in series], [points[-1][1] for _, points in series]
     axes.barh(names, values, color="tab:blue")
-    axes.set_xlim(0, 1)
+    axes.set_xlim(0, 100)
     axes.set_yticks([])
     for row, (name, value) in enumerate(zip(names, values, strict=True)):
-        axes.text(0.5, row, f"{name} {value:.1%}", fontsize=9, va="center")
+        axes.text(50, row, f"{name} {value:.1f} %", fontsize=9, va="center")
 
 
 def _timeline(axes: Any, series: Series, length: float) -> None:

@@ -114,6 +114,33 @@ def test_panels_say_what_they_show() -> None:
         assert len(titles) > 8
 
 
+FIRES_AT = {
+    "bm25_fallback": ("FanfuseBm25Fallback", 0.05),
+    "Failed or expired": ("FanfuseAnswersWithoutResult", 0.02),
+    "Answer p95": ("FanfuseAnswersSlow", 2),
+    "Join completeness": ("FanfuseJoinIncomplete", 0.95),
+}
+"""The alert of a figure, and the value at which it fires."""
+
+
+def test_a_figure_is_red_where_its_alert_fires() -> None:
+    """Without thresholds of its own, Grafana shows 100 answers a second in red and a share of 100 % in green."""
+    fires = {rule.name: rule.expr for rule in rules() if rule.alert}
+    red = {}
+    for document in dashboards().values():
+        for panel in (each for each in document["panels"] if each["type"] == "stat"):
+            stated = panel["fieldConfig"]["defaults"]
+            assert (stated["color"]["mode"], stated["noValue"]) == ("thresholds", "no traffic"), panel["title"]
+            steps = stated["thresholds"]["steps"]
+            assert [step["value"] for step in steps] == [None, *sorted(step["value"] for step in steps[1:])]
+            # The first value of red; where less is worse, the first that is not.
+            bad = [step["color"] == "red" for step in steps]
+            red[panel["title"]] = steps[bad.index(not bad[0])]["value"] if True in bad else None
+    for title, (alert, value) in FIRES_AT.items():
+        assert red[title] == value
+        assert re.search(rf"[<>] {value}$", fires[alert].strip()), alert
+
+
 def test_rates_use_grafanas_own_interval() -> None:
     for query in panel_queries():
         for window in re.findall(r"\[([^\]]+)\]", query.expr):
