@@ -45,6 +45,7 @@ def test_cranfield_through_the_bus_and_offline(shared: Path, tmp_path: Path) -> 
     assert figures(online) == figures(offline)
     means = {name: float(cells[0]) for name, cells in figures(online).items() if cells[0][:1].isdigit()}
     assert means["answer (minmax, 1 seat)"] >= max(means["keyword/main"], means["vector/main"]) > 0.3
-    assert (report / "report.md").read_text() == online.removesuffix("\n")
+    assert figures((report / "report.md").read_text()) == figures(online)
+    assert (report / "report.html").is_file()
     assert not (home.data / "bus.json").exists()
     assert len(json.loads(lanes.read_text().splitlines()[0])["lists"]) >= 2

@@ -52,7 +52,10 @@ def test_reports_runs_and_lists_are_written(lanes: Path, tmp_path: Path):
     )  # fmt: skip
 
     assert done.exit_code == 0, done.output
-    assert (tmp_path / "report/report.md").read_text() == done.stdout.removesuffix("\n")
+    written = (tmp_path / "report/report.md").read_text()
+    picture = "![nDCG@10: tiny: 4 queries](plot-0.svg)"
+    assert written.replace(f"\n{picture}\n", "") == done.stdout.removesuffix("\n")
+    assert (tmp_path / "report/plot-0.svg").read_text().startswith('<svg xmlns="http://www.w3.org/2000/svg"')
     assert (tmp_path / "report/report.html").read_text().startswith("<!doctype html>")
     names = ("answer-rrf-k-60-0-seats", "keyword-main", "rrf-k-60-1-seat", "vector-main")
     assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == [f"tiny.{name}.trec" for name in names]

@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fanfuse_evaluation.figures import CollectionFigures
+from fanfuse_evaluation.measures import NDCG
 from fanfuse_evaluation.page import html
-from fanfuse_evaluation.report import markdown
+from fanfuse_evaluation.plots import draw, picture
+from fanfuse_evaluation.report import markdown, sections
 from fanfuse_evaluation.summary import Summary
 from fanfuse_evaluation.trec import write_run
 
@@ -16,9 +18,14 @@ _NOT_NAME = re.compile(r"[^a-z0-9]+")
 def write_report(
     folder: Path, figures: Sequence[CollectionFigures], summary: Summary, title: str, how: Sequence[str]
 ) -> None:
-    """report.md and report.html in a folder."""
+    """report.md with its pictures, and report.html, which needs no other file."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "report.md").write_text(markdown(figures, summary, title, how), encoding="utf-8")
+    pictures = []
+    for number, (heading, lines) in enumerate(sections(figures, summary)):
+        pictures.append(f"plot-{number}.svg")
+        plot = draw(lines, NDCG, f"{heading}: {NDCG}, mean and 95 % interval")
+        (folder / pictures[-1]).write_text(picture(plot), encoding="utf-8")
+    (folder / "report.md").write_text(markdown(figures, summary, title, how, pictures), encoding="utf-8")
     (folder / "report.html").write_text(html(figures, summary, title, how), encoding="utf-8")
 
 

@@ -9,15 +9,11 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 from fanfuse_evaluation.figures import CollectionFigures
 from fanfuse_evaluation.measures import MEASURES, NDCG
-from fanfuse_evaluation.plots import draw
+from fanfuse_evaluation.plots import COLOURS, LOOK, draw
 from fanfuse_evaluation.report import cells, header, remarks, sections
 from fanfuse_evaluation.summary import Line, Summary
 
 _STYLE: Final = """
-:root { color-scheme: light dark; --ink: #1d2329; --faint: #d9dee3; --soft: #5d6873; --paper: #fff;
-  --lane: #3b6ea5; --answer: #b3261e; --policy: #2e7d4f; --run: #3b6ea5 }
-@media (prefers-color-scheme: dark) { :root { --ink: #e4e8ec; --faint: #39424b; --soft: #9aa5b0; --paper: #14181c;
-  --lane: #7fb0e4; --answer: #f28b82; --policy: #81c995; --run: #7fb0e4 } }
 body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 60rem;
   margin: 2rem auto; padding: 0 1rem }
 h1 { font-size: 1.5rem } h2 { font-size: 1.15rem; margin-top: 2.2rem }
@@ -27,14 +23,7 @@ th, td { text-align: right; padding: .3rem .6rem; border-bottom: 1px solid var(-
 th { white-space: normal; vertical-align: bottom; font-weight: 600 }
 th:first-child, td:first-child { text-align: left }
 tr.answer td, tr.answer th { font-weight: 600 }
-.plot { width: 100%; height: auto; margin: 1rem 0 0; font: 13px system-ui, sans-serif }
-.plot text { fill: var(--ink) } .plot .tick { fill: var(--soft); text-anchor: middle; font-size: 12px }
-.plot .heading { font-weight: 600 } .plot .said { fill: var(--soft); font-variant-numeric: tabular-nums }
-.plot .grid { stroke: var(--faint) } .plot .interval { stroke-width: 2.5; stroke-linecap: round }
-.lane .interval { stroke: var(--lane) } .lane circle { fill: var(--lane) }
-.answer .interval { stroke: var(--answer) } .answer circle { fill: var(--answer) } .answer .name { font-weight: 600 }
-.policy .interval { stroke: var(--policy) } .policy circle { fill: var(--policy) }
-.run .interval { stroke: var(--run) } .run circle { fill: var(--run) }
+.plot { width: 100%; height: auto; margin: 1rem 0 0 }
 """
 
 
@@ -45,7 +34,7 @@ def html(figures: Sequence[CollectionFigures], summary: Summary, title: str, how
     SubElement(head, "meta", {"charset": "utf-8"})
     SubElement(head, "meta", {"name": "viewport", "content": "width=device-width, initial-scale=1"})
     SubElement(head, "title").text = title
-    SubElement(head, "style").text = _STYLE
+    SubElement(head, "style").text = COLOURS + _STYLE + LOOK
     body = SubElement(page, "body")
     SubElement(body, "h1").text = title
     _list(body, (*how, *remarks(figures, summary)))
@@ -53,7 +42,7 @@ def html(figures: Sequence[CollectionFigures], summary: Summary, title: str, how
         SubElement(body, "h2").text = heading
         _table(body, header(summary), lines)
         body.append(draw(lines, NDCG, f"{NDCG}, mean and 95 % interval"))
-    _list(body, [f"{name}: as trec_eval computes it" for name in MEASURES])
+    SubElement(body, "p").text = f"{', '.join(MEASURES)}: as trec_eval computes them."
     return f"<!doctype html>\n{tostring(page, encoding='unicode', method='html')}\n"
 
 

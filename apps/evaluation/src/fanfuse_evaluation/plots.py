@@ -6,11 +6,27 @@ Nothing is loaded from anywhere, and colours follow the page (light or dark).
 import math
 from collections.abc import Iterator, Sequence
 from typing import Final
-from xml.etree.ElementTree import Element, SubElement
+from xml.etree.ElementTree import Element, SubElement, tostring
 
 from fanfuse_evaluation.bootstrap import Interval
 from fanfuse_evaluation.summary import Line
 
+COLOURS: Final = """
+:root { color-scheme: light dark; --ink: #1d2329; --faint: #d9dee3; --soft: #5d6873; --paper: #fff;
+  --lane: #3b6ea5; --answer: #b3261e; --policy: #2e7d4f; --run: #8a5a00 }
+@media (prefers-color-scheme: dark) { :root { --ink: #e4e8ec; --faint: #39424b; --soft: #9aa5b0; --paper: #14181c;
+  --lane: #7fb0e4; --answer: #f28b82; --policy: #81c995; --run: #e0b050 } }
+"""
+LOOK: Final = """
+.plot { font: 13px system-ui, sans-serif }
+.plot text { fill: var(--ink) } .plot .tick { fill: var(--soft); text-anchor: middle; font-size: 12px }
+.plot .heading { font-weight: 600 } .plot .said { fill: var(--soft); font-variant-numeric: tabular-nums }
+.plot .grid { stroke: var(--faint) } .plot .interval { stroke-width: 2.5; stroke-linecap: round }
+.lane .interval { stroke: var(--lane) } .lane circle { fill: var(--lane) }
+.answer .interval { stroke: var(--answer) } .answer circle { fill: var(--answer) } .answer .name { font-weight: 600 }
+.policy .interval { stroke: var(--policy) } .policy circle { fill: var(--policy) }
+.run .interval { stroke: var(--run) } .run circle { fill: var(--run) }
+"""
 _ROW: Final = 26
 _TOP: Final = 34
 _PLOT: Final = 420
@@ -35,6 +51,16 @@ def draw(lines: Sequence[Line], measure: str, title: str) -> Element:
     for number, (line, one) in enumerate(shown):
         _draw_row(root, _TOP + _ROW * number + _ROW / 2, line, one, (low, high))
     return root
+
+
+def picture(plot: Element) -> str:
+    """A plot as a file of its own."""
+    width, height = plot.attrib["viewBox"].split()[2:]
+    root = Element("svg", {"xmlns": "http://www.w3.org/2000/svg", "width": width, "height": height} | plot.attrib)
+    SubElement(root, "style").text = COLOURS + LOOK
+    SubElement(root, "rect", {"width": "100%", "height": "100%", "fill": "var(--paper)"})
+    root.extend(plot)
+    return tostring(root, encoding="unicode") + "\n"
 
 
 def _draw_row(root: Element, y: float, line: Line, one: Interval, ends: tuple[float, float]) -> None:

@@ -11,11 +11,18 @@ from fanfuse_evaluation.summary import Line, Summary, best_lane
 LOST_SHOWN: Final = 10
 
 
-def markdown(figures: Sequence[CollectionFigures], summary: Summary, title: str, how: Sequence[str]) -> str:
-    """The whole report; `how`: lines that say how it was made."""
+def markdown(
+    figures: Sequence[CollectionFigures],
+    summary: Summary,
+    title: str,
+    how: Sequence[str],
+    pictures: Sequence[str] = (),
+) -> str:
+    """The whole report; `how`: lines that say how it was made. `pictures`: files, one for each section."""
     parts = [f"# {title}", "\n".join(f"- {line}" for line in (*how, *remarks(figures, summary)))]
-    for heading, lines in sections(figures, summary):
+    for number, (heading, lines) in enumerate(sections(figures, summary)):
         parts += [f"## {heading}", table(header(summary), map(cells, lines))]
+        parts += [f"![{NDCG}: {heading}]({file})" for file in pictures[number : number + 1]]
     return "\n\n".join(parts) + "\n"
 
 
