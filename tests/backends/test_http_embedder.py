@@ -203,7 +203,7 @@ def test_a_time_to_come_again_beyond_the_limit_is_not_waited_for(stub: Embedding
     stub.fault = Fault(429, (("Retry-After", "60"),), calls=None)
     started = time.monotonic()
     failure(lambda: HttpEmbedder(spec(stub)).embed_query("a"))
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 30
     assert len(stub.bodies) == 1
 
 
@@ -216,7 +216,7 @@ def test_a_slow_endpoint_costs_no_more_than_the_limit(
     stub.fault = fault
     started = time.monotonic()
     assert failure(lambda: HttpEmbedder(spec(stub)).embed_query("a")).kind is FailureKind.EMBEDDER
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 30
 
 
 def test_an_answer_without_end_is_refused(stub: EmbeddingsStub, monkeypatch: pytest.MonkeyPatch) -> None:

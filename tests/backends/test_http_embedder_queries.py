@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -64,22 +63,20 @@ async def test_an_endpoint_that_hangs_keeps_nobody_from_another_embedder(
 ) -> None:
     """HEA-05: its lanes fail `embedder` at the end of their time, also when more wait than there are threads."""
     stub.fault = Fault(delay_s=60, calls=None)
-    waiting = [asyncio.create_task(kind_of(embedding, remote(stub), f"t{n}", 0.5)) for n in range(2 * ENDPOINT_THREADS)]
+    waiting = [asyncio.create_task(kind_of(embedding, remote(stub), f"t{n}", 2.0)) for n in range(2 * ENDPOINT_THREADS)]
     await asyncio.sleep(0.05)
-    started = time.monotonic()
     assert await embedding.vector(LOCAL, "t", 5.0) == (1.0, 0.0, 0.0, 0.0)
-    assert time.monotonic() - started < 0.4
+    assert not any(one.done() for one in waiting)
     assert set(await asyncio.gather(*waiting)) == {FailureKind.EMBEDDER}
 
 
 async def test_what_waits_for_an_endpoint_is_bounded(stub: EmbeddingsStub, embedding: QueryEmbedding) -> None:
     stub.fault = Fault(delay_s=60, calls=None)
     spec = remote(stub)
-    waiting = [asyncio.create_task(kind_of(embedding, spec, f"t{n}", 0.5)) for n in range(MAX_WAITING)]
+    waiting = [asyncio.create_task(kind_of(embedding, spec, f"t{n}", 2.0)) for n in range(MAX_WAITING)]
     await asyncio.sleep(0.05)
-    started = time.monotonic()
     assert await kind_of(embedding, spec, "one more", 30.0) is FailureKind.EMBEDDER
-    assert time.monotonic() - started < 0.4
+    assert not any(one.done() for one in waiting)
     await asyncio.gather(*waiting)
 
 

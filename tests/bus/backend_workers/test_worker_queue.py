@@ -3,12 +3,12 @@
 import asyncio
 import time
 
-from fanfuse_backend_workers.admission import MAX_WAIT_S
 from fanfuse_backend_workers.domain.pools import Pool
 from fanfuse_backend_workers.ports import EngineHit, EngineResult
 from fanfuse_contracts import limits, metrics, streams, subjects
 from fanfuse_contracts.enums import FailureKind, Kind, LaneOutcome
 from fanfuse_contracts.retrieval import LaneReply
+from fanfuse_testing.samples import counted
 
 
 async def test_replicas_share_a_pool_and_each_command_is_handled_once(run_workers, caller, world) -> None:
@@ -41,28 +41,33 @@ async def test_kinds_and_pools_have_queues_of_their_own(run_workers, caller, wor
 
 
 async def test_a_stop_finishes_replies_and_acknowledges_what_is_in_flight(run_workers, caller, world) -> None:
-    """NAT-09: ten searches of a second each, ten more in the queue."""
+    """NAT-09: ten searches that go on for a while, ten more in the queue."""
+    release = asyncio.Event()
 
-    async def second_long(_engine, _request) -> EngineResult:
-        await asyncio.sleep(1.0)
+    async def going_on(_engine, _request) -> EngineResult:
+        await release.wait()
         return EngineResult((EngineHit("a", 1.0, "h"),))
 
-    async with run_workers(in_flight=10, in_flight_per_corpus=10):
+    async with run_workers(in_flight=10, in_flight_per_corpus=10, drain_timeout_s=120.0):
         await caller.put(caller.card())
         await caller.until(lambda: world.opened, "open")
         world.forget()
-        world.behaviour = second_long
+        world.behaviour = going_on
         for number in range(20):
-            await caller.send(caller.command(f"q{number}", budget_ms=20_000))
+            await caller.send(caller.command(f"q{number}", budget_ms=30_000))
         await caller.until(lambda: world.running == 10, "ten in flight")
         began = time.monotonic()
-    assert time.monotonic() - began < 3
+        asyncio.get_running_loop().call_later(0.5, release.set)
+    assert time.monotonic() - began < 30, "it ends with its work, not at the end of its time"
     assert len(world.searches) == 10
     await caller.until(lambda: len(caller.replies) == 10, "ten replies")
     assert await caller.waiting() == 10, "the other ten wait for another worker, at once"
-    async with run_workers(in_flight=10, in_flight_per_corpus=10):
+    async with run_workers(in_flight=10, in_flight_per_corpus=10) as second:
         await caller.until(lambda: len(caller.replies) == 20, "the other ten are answered")
-    assert len(world.searches) == 20 + len(world.opened) - 1, "nothing was searched twice (but for warming up)"
+    # A loop that a busy machine holds for longer than the acknowledgement wait is given some of them twice.
+    redelivered = counted(second.metrics.registry, metrics.REDELIVERED_TOTAL.name)
+    searched = len(world.searches) - (len(world.opened) - 1)
+    assert 20 <= searched <= 20 + redelivered, "nothing was searched twice (but for warming up)"
     assert all(len(heard) == 1 for heard in caller.replies.values())
 
 
@@ -104,8 +109,11 @@ async def test_a_reply_is_trimmed_to_the_limit(keyword_worker, caller, world) ->
 async def test_a_slow_corpus_fails_overloaded_and_leaves_the_pool_to_others(run_workers, caller, world) -> None:
     """The bulkhead: two searches of a corpus at a time; what is over fails after a moment, typed."""
 
+    release = asyncio.Event()
+
     async def slow_docs(_engine, request) -> EngineResult:
-        await asyncio.sleep(1.0 if request.corpus == "docs" else 0.0)
+        if request.corpus == "docs":
+            await release.wait()
         return EngineResult((EngineHit("a", 1.0, "h"),))
 
     async with run_workers(in_flight_per_corpus=2):
@@ -114,16 +122,15 @@ async def test_a_slow_corpus_fails_overloaded_and_leaves_the_pool_to_others(run_
         await caller.until(lambda: len(world.opened) == 2, "both open")
         world.behaviour = slow_docs
         for number in range(12):
-            await caller.send(caller.command(f"q{number}"))
+            await caller.send(caller.command(f"q{number}", budget_ms=30_000))
         await caller.until(lambda: world.running == 2, "two at the engine")
-        began = time.monotonic()
         assert (await caller.ask("w1", corpus="wiki")).outcome is LaneOutcome.ANSWERED
-        assert time.monotonic() - began < 0.5
+        await caller.until(lambda: len(caller.replies) == 10 + 1, "what is over has failed while the two still search")
+        assert world.running == 2
+        release.set()
         replies = [await caller.reply(f"q{number}") for number in range(12)]
     failures = [reply.failure.kind for reply in replies if reply.failure]
     assert failures == [FailureKind.OVERLOADED] * 10
-    refused = [reply.elapsed_ms for reply in replies if reply.failure]
-    assert max(refused) < MAX_WAIT_S * 1e3 + 400
     assert world.most_running == 2 + 1
     assert await caller.outcomes() == [], "a worker's own refusal says nothing about the backend"
 

@@ -98,7 +98,7 @@ async def test_a_pathological_pattern_of_a_card_holds_nobody_up(process, client)
     slow = await classified(client, "evil")
 
     assert slow.corpus_scores[0].asked[0].found == ()
-    assert slow.hops[0].took_ms < 500, "a backtracking engine would take hours"
+    assert slow.hops[0].took_ms < 10_000, "a backtracking engine would take hours"
     assert all(event.corpus_scores[0].asked[0].found == ("employee",) for event in events)
 
 

@@ -53,19 +53,22 @@ def test_forty_characters_take_less_than_ten_milliseconds(written):
     """CLS-06: whatever is accepted."""
     expression = Expression(written)
     expression.matches("a" * 40 + "X")
-    began = time.perf_counter()
-    assert not expression.matches("a" * 40 + "X")
+    took = []
+    for _ in range(3):
+        began = time.process_time()
+        assert not expression.matches("a" * 40 + "X")
+        took.append(time.process_time() - began)
 
-    assert time.perf_counter() - began < 0.01
+    assert min(took) < 0.01
 
 
 @pytest.mark.parametrize("written", EVIL)
 def test_the_longest_text_takes_a_bounded_time(written):
     """Backtracking would take years; on one of these 8,192 characters take some 100 ms, on most of them one."""
-    began = time.perf_counter()
+    began = time.process_time()
     assert not Expression(written).matches("a" * limits.MAX_TEXT_BYTES)
 
-    assert time.perf_counter() - began < 2.0
+    assert time.process_time() - began < 2.0
 
 
 @pytest.mark.parametrize(

@@ -124,11 +124,11 @@ def test_a_pathological_expression_is_matched_in_linear_time():
     """CLS-06: hours in a backtracking engine, and the queries behind it wait no longer."""
     rules = StaticRules([rule(match_regex="(a+)+b")])
     evil, longest = read_terms("a" * 40 + "X"), read_terms("a" * 8_000)
-    began = time.perf_counter()
+    began = time.process_time()
     assert rules.fire("t", evil, {"docs"}) == {}
     assert rules.fire("t", longest, {"docs"}) == {}
 
-    assert time.perf_counter() - began < 0.5
+    assert time.process_time() - began < 0.5
     assert rules.fire("t", read_terms("aab"), {"docs"})
 
 

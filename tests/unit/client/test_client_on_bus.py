@@ -1,7 +1,6 @@
 """The client against a real nats-server and a stand-in service that answers what the text of the query asks for."""
 
 import asyncio
-import time
 
 import nats
 import pytest
@@ -122,7 +121,7 @@ async def test_submit_stored_and_cancel(client, nats_server):
 
 
 async def test_stream_gives_answers_as_they_arrive_within_its_concurrency(client):
-    queries = [("slow", "sleep 0.5"), *((f"q{n}", "hi") for n in range(20))]
+    queries = [("slow", "sleep 1.5"), *((f"q{n}", "hi") for n in range(20))]
 
     order = [query_id async for query_id, _ in client.stream(queries, concurrency=4)]
 
@@ -133,14 +132,14 @@ async def test_stream_gives_answers_as_they_arrive_within_its_concurrency(client
 async def test_stream_does_not_wait_for_a_slow_source(client):
     async def source():
         yield "first"
-        await asyncio.sleep(0.5)
+        await asyncio.sleep(600)
         yield "second"
 
-    started = time.monotonic()
-    async for _ in client.stream(source(), concurrency=8):
-        break
+    async with asyncio.timeout(30):
+        async for _query_id, answer in client.stream(source(), concurrency=8):  # noqa: B007 - read below
+            break
 
-    assert time.monotonic() - started < 0.4
+    assert answer.status is Status.COMPLETE
 
 
 async def test_decide_without_a_service_is_unavailable(nats_server):

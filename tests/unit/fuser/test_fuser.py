@@ -115,7 +115,7 @@ async def test_a_cancelled_query_has_one_answer(before):
     (answer,) = process.answers.stored
     assert answer.rejection is not None
     assert (answer.status, answer.rejection.code) == (Status.EXPIRED, RejectionCode.CANCELLED)
-    assert answer.elapsed_ms < 500.0
+    assert answer.elapsed_ms < 1_500.0
 
 
 async def test_work_for_lanes_that_were_not_waited_for_is_called_off_once_the_answer_is_stored():

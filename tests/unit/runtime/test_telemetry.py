@@ -104,7 +104,7 @@ async def test_a_collector_that_is_away_holds_a_stop_up_for_seconds_at_most(monk
         pass
     began = time.monotonic()
     await shut_down(provider)
-    assert time.monotonic() - began < 15.0
+    assert time.monotonic() - began < 60.0
 
 
 def test_an_exception_is_told_by_its_type_only() -> None:
