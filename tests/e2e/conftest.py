@@ -1,4 +1,4 @@
-"""`fanfuse` as a person types it: a process for every command, one data directory for a module."""
+"""`fanfuse` as a person types it, on one data directory for a module: as a process, or in this one."""
 
 import os
 import re
@@ -10,6 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import structlog
+from typer.testing import CliRunner
+
+from fanfuse_cli.main import app
 
 FANFUSE = Path(sys.executable).with_name("fanfuse")
 START_S = 90.0
@@ -39,6 +43,23 @@ class Installation:
     def must(self, *arguments: str) -> str:
         """Run one command that must succeed; its standard output."""
         done = self.fanfuse(*arguments)
+        assert done.returncode == 0, f"{arguments}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done.stdout
+
+    def call(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run one command to its end in this process: a second less for what is not about being a process."""
+        before = structlog.get_config()
+        try:
+            done = CliRunner(env=self.environment).invoke(app, arguments)
+        finally:
+            structlog.configure(**before)
+        if done.exception is not None and not isinstance(done.exception, SystemExit):
+            raise done.exception
+        return subprocess.CompletedProcess(arguments, done.exit_code, done.stdout, done.stderr)
+
+    def must_call(self, *arguments: str) -> str:
+        """Run one command that must succeed in this process; its standard output."""
+        done = self.call(*arguments)
         assert done.returncode == 0, f"{arguments}: {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done.stdout
 

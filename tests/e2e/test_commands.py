@@ -23,7 +23,7 @@ def two_tenants(running, acme_docs, tmp_path_factory):
 
 
 def ask(running, *arguments: str) -> tuple[int, Answer]:
-    done = running.fanfuse("ask", *arguments, "--json")
+    done = running.call("ask", *arguments, "--json")
     assert done.stdout.count("\n") == 1, done.stderr
     return done.returncode, Answer.from_json(done.stdout.encode())
 
@@ -36,9 +36,12 @@ def test_ask_shows_a_table_with_coverage(running):
 
 
 def test_json_is_the_contracts_answer(running):
-    code, answer = ask(running, "How many days of holiday do employees take?", "--tenant", "acme", "--top-k", "2")
+    question = ("How many days of holiday do employees take?", "--tenant", "acme", "--top-k", "2")
+    done = running.fanfuse("ask", *question, "--json")
+    answer = Answer.from_json(done.stdout.encode())
 
-    assert code == 0
+    assert done.returncode == 0
+    assert done.stdout.count("\n") == 1
     assert answer.status is Status.COMPLETE
     assert len(answer.hits) == 2
     assert answer.hits[0].title.startswith("Annual leave")
@@ -54,13 +57,13 @@ def test_pages_join(running):
 
 
 def test_decide_plans_without_running(running):
-    shown = running.fanfuse("decide", "What is the rule for train tickets?", "--tenant", "acme", "--json")
+    shown = running.call("decide", "What is the rule for train tickets?", "--tenant", "acme", "--json")
     reply = DecideReply.from_json(shown.stdout.encode())
 
     assert shown.returncode == 0
     assert reply.plan is not None
     assert {lane.kind for lane in reply.plan.lanes} >= {Kind.VECTOR, Kind.KEYWORD}
-    assert "weights v=1.50 k=1.00 g=0.80" in running.must("decide", "What is the rule?", "--tenant", "acme")
+    assert "weights v=1.50 k=1.00 g=0.80" in running.must_call("decide", "What is the rule?", "--tenant", "acme")
 
 
 @pytest.mark.parametrize(
@@ -106,12 +109,20 @@ def test_the_reader_finds_it_and_a_filter_holds(running):
     ],
 )
 def test_exit_codes(running, arguments, code, says):
-    done = running.fanfuse(*arguments)
+    done = running.call(*arguments)
 
     assert done.returncode == code, done.stdout + done.stderr
     assert says in done.stderr
     assert "Traceback" not in done.stderr
     assert len(done.stderr.strip().splitlines()) <= 1 or "Usage" in done.stderr
+
+
+@pytest.mark.parametrize(("text", "options", "code"), [("x", ("--top-k", "1000"), 2), ("", (), 1)])
+def test_exit_codes_of_a_process(running, text, options, code):
+    done = running.fanfuse("ask", text, "--tenant", "acme", *options)
+
+    assert done.returncode == code, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_a_source_without_text_changes_nothing(running, tmp_path):
@@ -125,41 +136,41 @@ def test_a_source_without_text_changes_nothing(running, tmp_path):
 
 
 def test_corpus_list_and_status(running):
-    cards = [CorpusCard.model_validate(card) for card in json.loads(running.must("corpus", "list", "--json"))]
+    cards = [CorpusCard.model_validate(card) for card in json.loads(running.must_call("corpus", "list", "--json"))]
     assert {(card.tenant, card.corpus) for card in cards} >= {("acme", "docs"), ("globex", "finance")}
-    only = running.must("corpus", "list", "--tenant", "globex")
+    only = running.must_call("corpus", "list", "--tenant", "globex")
     assert "finance" in only
     assert "docs" not in only
 
     ask(running, "How many days of holiday do employees take?", "--tenant", "acme")
-    shown = running.must("status")
+    shown = running.must_call("status")
     for stage in Stage:
         assert stage.value in shown
     for part in ("QUERIES", "worker-vector-main", "1 of 1", "vector/main", "bm25_fallback 0.0%", "docs"):
         assert part in shown
-    seen = json.loads(running.must("status", "--json"))
+    seen = json.loads(running.must_call("status", "--json"))
     assert [row["service"] for row in seen["services"]] == [stage.value for stage in Stage]
     assert {(row["kind"], row["state"]) for row in seen["backends"]} == {(kind.value, "healthy") for kind in Kind}
     assert seen["answers"]["answers"] > 0
 
 
 def test_a_mark_is_seen_everywhere_until_it_is_cleared(running):
-    said = running.must("health", "mark", "vector/main", "--for", "5m", "--reason", "disk [swap]", "--by", "alice")
+    said = running.must_call("health", "mark", "vector/main", "--for", "5m", "--reason", "disk [swap]", "--by", "alice")
     assert said == "vector/main is degraded for 5m: disk [swap]\n"
-    for shown in (running.must("health", "list"), running.must("status")):
+    for shown in (running.must_call("health", "list"), running.must_call("status")):
         for part in ("degraded", "in 4m", "alice", "disk [swap]"):
             assert part in shown
-    (row,) = [one for one in json.loads(running.must("health", "list", "--json")) if one["kind"] == "vector"]
+    (row,) = [one for one in json.loads(running.must_call("health", "list", "--json")) if one["kind"] == "vector"]
     assert (row["manual"], row["set_by"], row["until_s"]) == (True, "alice", 300.0)
     assert 200.0 < row["left_s"] < 300.0
 
-    reply = DecideReply.from_json(running.must("decide", "holiday", "--tenant", "acme", "--json").encode())
+    reply = DecideReply.from_json(running.must_call("decide", "holiday", "--tenant", "acme", "--json").encode())
     assert reply.plan is not None
     assert {lane.kind for lane in reply.plan.skipped if lane.fallback_reason} == {Kind.VECTOR}
-    refused = running.fanfuse("health", "probe", "vector/main")
+    refused = running.call("health", "probe", "vector/main")
     assert (refused.returncode, "not probed now; disk [swap]" in refused.stdout) == (1, True)
 
-    assert running.must("health", "clear", "vector/main", "--reason", "done") == "vector/main is healthy: done\n"
+    assert running.must_call("health", "clear", "vector/main", "--reason", "done") == "vector/main is healthy: done\n"
     _, answer = ask(running, "How many days of holiday do employees take?", "--tenant", "acme")
     assert answer.status is Status.COMPLETE
 
@@ -180,7 +191,7 @@ def test_a_mark_is_seen_everywhere_until_it_is_cleared(running):
     ],
 )
 def test_a_mark_that_means_nothing_is_refused(running, arguments, part):
-    done = running.fanfuse("health", *arguments)
+    done = running.call("health", *arguments)
     assert done.returncode == 2
     assert part in " ".join(done.stderr.replace("│", "").split())
 
@@ -199,13 +210,13 @@ def test_deleted_chunks_are_returned_by_nothing(running, acme_docs):
     _, before = ask(running, "When is the espresso machine cleaned?", *pinned)
     gone = before.hits[0].chunk_id
 
-    said = running.must("delete", "--tenant", "acme", "--corpus", "short", "--id", gone)
+    said = running.must_call("delete", "--tenant", "acme", "--corpus", "short", "--id", gone)
     assert "deleted 1 chunks of acme/short, 2 left; 1 stored answers removed" in said
     _, after = ask(running, "When is the espresso machine cleaned?", *pinned)
     assert gone not in {hit.chunk_id for hit in after.hits}
     assert len(after.hits) == 2
 
-    assert "the corpus is gone" in running.must("delete", *pinned)
+    assert "the corpus is gone" in running.must_call("delete", *pinned)
     code, answer = ask(running, "espresso", *pinned)
     assert code == 1
     assert answer.rejection is not None

@@ -22,7 +22,7 @@ from tests.flow.airships import FIELDS, QUESTION, SEEDS, library
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 TENANT = "acme"
-QUERIES, CONCURRENT = 300, 32
+QUERIES, CONCURRENT = 120, 32
 REPLICATED = [stage for stage in Stage if stage is not Stage.FUSER]
 VECTOR = QueryVector(model="all-MiniLM-L6-v2", values=(1.0, *(0.0,) * 383))
 QUERY = SubmittedQuery(text=QUESTION, graph_seeds=SEEDS, vector=VECTOR, budget_ms=30_000)

@@ -20,8 +20,14 @@ def labelled(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def report(labelled):
-    return fit_profile(labelled)
+def told():
+    """What the fit of `report` tells on its way."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def report(labelled, told):
+    return fit_profile(labelled, progress=told.append)
 
 
 def test_it_routes_held_out_queries(report):
@@ -82,8 +88,10 @@ def test_five_queries_a_corpus_are_enough(tmp_path):
     assert report.cross_validated.queries == 16
 
 
-def test_the_tenant_is_kept(labelled):
-    assert fit_profile(labelled, tenant="acme").profile.tenant == "acme"
+def test_the_tenant_is_kept(tmp_path):
+    few = write(tmp_path / "few.jsonl", rows(per_corpus=5))
+
+    assert fit_profile(few, tenant="acme").profile.tenant == "acme"
 
 
 def test_too_few_queries_are_refused(tmp_path):
@@ -113,11 +121,7 @@ def test_holding_out_takes_a_share_of_every_corpus_and_loses_nothing():
     assert hold_out(queries, 0.2) == (fitted, judged)
 
 
-def test_progress_and_report_are_told(labelled):
-    told: list[str] = []
-
-    report = fit_profile(labelled, progress=told.append)
-
+def test_progress_and_report_are_told(report, told):
     assert told[0] == "4 corpora: 96 queries to fit on, 24 to measure on"
     assert told[-1] == f"chosen: {report.settings}"
     assert report.lines()[0].startswith("fitted on 96 queries of 4 corpora: ")
