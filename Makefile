@@ -21,8 +21,9 @@ ENGINE ?= docker
 BASE ?= python:3.11.14-slim-bookworm
 REGISTRY ?=
 TAG ?= 0.1.0
-# Files in the order of the folders: what takes long comes first, the many short tests of `unit` fill up the end.
-PYTEST_ARGS ?= -n 2 --dist loadfile --no-loadscope-reorder
+# One file more than cores at a time, since tests also wait; files in the order of the folders, so that the many short
+# ones of `unit` fill up the end.
+PYTEST_ARGS ?= -n 3 --dist loadfile --no-loadscope-reorder
 TESTS ?= not (engine or slow or nightly)
 ENGINE_ARGS ?=
 # The test modules load more native libraries than the thread-local data of one more has room beside.
@@ -48,7 +49,7 @@ install: $(STAMP) ## create .venv with every member, extra and tool, as locked
 demo: $(STAMP) ## index a sample corpus and ask it, with no engine installed
 	@$(BIN)/fanfuse demo
 
-test: $(STAMP) ## run the tests, two files at a time (PYTEST_ARGS="-k name" for some, one at a time)
+test: $(STAMP) ## run the tests, three files at a time (PYTEST_ARGS="-k name" for some, one at a time)
 	@$(BIN)/pytest -m "$(TESTS)" $(PYTEST_ARGS)
 	@echo "ran: $(TESTS); the others: make test-slow, make test-nightly, make test-engines"
 
