@@ -36,7 +36,8 @@ class Prober(Protocol):
     """Sends one probe and waits for its reply."""
 
     async def probe(self, target: Target, number: int) -> Verdict:
-        """`number` makes the probe's query id unique within this instance."""
+        """`number` makes the probe's query id unique within this instance. Raises `BusError` where the probe says
+        nothing, for the bus was away."""
         ...
 
 

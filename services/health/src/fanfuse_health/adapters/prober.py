@@ -28,14 +28,18 @@ class BusProber:
         self._budget_ms = budget_ms
 
     async def probe(self, target: Target, number: int) -> Verdict:
-        """One command and its reply, or what kept it away."""
+        """One command and its reply, or what kept it away. Raises `BusError` if that may have been the bus."""
         query_id = f"{PROBE_PREFIX}{self._bus.instance}-{number}"
         command = probe.build_command(target, query_id, self._bus.now_ns(), self._budget_ms)
         try:
             reply = await self._ask(target, command)
         except (BusError, NatsError) as error:
-            return Verdict(False, str(error))
-        return probe.NO_REPLY if reply is None else probe.verdict(reply)
+            found = Verdict(False, str(error))
+        else:
+            found = probe.NO_REPLY if reply is None else probe.verdict(reply)
+        if not found.passed and self._bus.was_interrupted(command.submitted_ns, 0):
+            raise BusError(f"the bus was away while the backend was probed: {found.reason}")
+        return found
 
     async def _ask(self, target: Target, command: RetrieveCommand) -> LaneReply | None:
         heard: asyncio.Future[LaneReply] = asyncio.get_running_loop().create_future()
