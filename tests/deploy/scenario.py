@@ -165,10 +165,12 @@ class Scenario:
         """The process gets no CPU for longer than the broker waits for a sign of life."""
 
         async def hold() -> None:
-            await asyncio.sleep(0.05)
+            await eventually(lambda: self.flow.metric("fanfuse_in_flight", stage=Stage.FUSER.value) >= 24)
             time.sleep(1.7)  # noqa: ASYNC251 - nothing else may run meanwhile
 
+        self.trouble.kinds, self.trouble.delay_s = tuple(Kind), 0.5
         await asyncio.gather(self.ask(PAYING, 32, at_once=32), hold())
+        self.trouble.kinds, self.trouble.delay_s = (), 0.0
 
     async def flooded(self) -> None:
         """A tenant over its ceiling is refused; the others are not."""

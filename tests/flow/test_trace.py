@@ -99,7 +99,10 @@ async def running_traced(server: NatsServer, exporter: InMemorySpanExporter, dat
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def running(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Traced]:
     folder = tmp_path_factory.mktemp("traced")
-    with NatsServer(folder / "nats") as server:
+    with NatsServer(folder / "nats") as server, pytest.MonkeyPatch.context() as environment:
+        # Fifty queries at once must all be searched, on a busy machine too.
+        environment.setenv("FANFUSE_WORKER_IN_FLIGHT_PER_CORPUS", "64")
+        environment.setenv("FANFUSE_WORKER_IN_FLIGHT", "64")
         async with running_traced(server, InMemorySpanExporter(), folder / "data") as traced:
             yield traced
 
