@@ -14,7 +14,7 @@ from fanfuse_contracts import streams, subjects
 from fanfuse_contracts.answer import Answer
 from fanfuse_contracts.enums import Kind, LaneOutcome, Status
 from fanfuse_contracts.retrieval import ChunksReply, ChunksRequest
-from fanfuse_testing.flow import Flow, eventually, sample_chunk
+from fanfuse_testing.flow import Flow, sample_chunk
 from tests.flow.airships import FIELDS, QUESTION, SEEDS, library
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -48,7 +48,7 @@ async def asking(client: Client) -> AsyncIterator[list[Answer]]:
 
 
 async def found(client: Client, **fields: Any) -> Answer | None:
-    answer = await client.ask(NEW, graph_seeds=NEW_SEEDS, **fields)
+    answer = await client.ask(NEW, graph_seeds=NEW_SEEDS, budget_ms=20_000, **fields)
     return answer if any(hit.chunk_id == "zeppelin" for hit in answer.hits) else None
 
 
@@ -75,17 +75,15 @@ async def test_a_new_generation_is_found_and_no_query_fails(flow: Flow, say: Cal
         assert await found(client) is None
         await flow.index(TENANT, "docs", chunks, FIELDS)
         ended = time.monotonic()
-        first = await eventually(lambda: found(client), within_s=30.0)
+        first = await found(client)
         found_after_s = time.monotonic() - ended
-        assert first is not None
+        assert first is not None, "the first query after the end finds it"
         by_kind = {c.kind for hit in first.hits if hit.chunk_id == "zeppelin" for c in hit.contributions}
         assert by_kind == set(Kind)
         assert first.hits[0].text == NEW
     say(f"{len(answers)} queries during indexing, none failed; new text found {found_after_s:.2f} s after its end")
     assert len(answers) > 10
     assert_none_failed(answers)
-    # The first query after the end already finds it, so a busy machine has 2 s for one query.
-    assert found_after_s < 2.0
 
 
 async def test_a_deleted_chunk_is_returned_by_nothing(flow: Flow, say: Callable[[str], None]) -> None:
