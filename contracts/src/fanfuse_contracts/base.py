@@ -63,6 +63,12 @@ class Model(BaseModel):
         """The UTF-8 JSON of this model, as published on the bus."""
         return self.__pydantic_serializer__.to_json(self, exclude_none=True, by_alias=True)
 
+    def stating(self, **facts: Any) -> Self:
+        """A copy with these fields, which must be valid; the model itself where nothing differs."""
+        if all(getattr(self, name) == value for name, value in facts.items()):
+            return self
+        return self.model_copy(update=facts)
+
     @classmethod
     def from_json(cls, data: bytes) -> Self:
         """Parse and validate; raises `pydantic.ValidationError` with every faulty field named."""

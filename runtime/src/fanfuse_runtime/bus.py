@@ -17,13 +17,16 @@ from nats.errors import Error as NatsError
 from nats.errors import MaxPayloadError, NoRespondersError
 from nats.errors import TimeoutError as NatsTimeoutError
 from nats.js import JetStreamContext
+from pydantic_core import from_json
 
 from fanfuse_contracts import headers as names
 from fanfuse_contracts import limits
 from fanfuse_contracts.base import Model
 from fanfuse_contracts.flow import Channel
+from fanfuse_runtime.asking import Asking, Reply, answer_of
 from fanfuse_runtime.clock import BrokerClock, parse_rfc3339_ns
 from fanfuse_runtime.errors import (
+    BusError,
     NoResponderError,
     PublishRefusedError,
     RequestTimeoutError,
@@ -63,8 +66,12 @@ class StoredMessage:
     subject: str
     data: bytes
     headers: Mapping[str, str]
-    stored_ns: int
     sequence: int
+
+    @property
+    def stored_ns(self) -> int:
+        """When the broker stored it, nanoseconds since the epoch in broker time."""
+        return parse_rfc3339_ns(self.headers["Nats-Time-Stamp"])
 
 
 class Bus:
@@ -75,6 +82,7 @@ class Bus:
         self.js: JetStreamContext = client.jetstream(timeout=limits.PUBLISH_TIMEOUT_S)
         self.instance = instance
         self._clock = clock
+        self._asking = Asking(client)
         self._back_at = -math.inf
 
     def reconnected(self) -> None:
@@ -120,27 +128,49 @@ class Bus:
     async def publish_all(self, publications: Sequence[Publication]) -> list[Stored]:
         """Publish several messages at once; all acknowledgements are awaited together.
 
-        The first failure is raised when every acknowledgement is in; what was stored stays stored.
+        The first failure is raised when every acknowledgement is in; what was stored stays stored. Where one is too
+        large none is sent.
         """
         if len(publications) == 1:
             return [await self._publish(publications[0])]
-        done = await asyncio.gather(*map(self._publish, publications), return_exceptions=True)
-        failures = [outcome for outcome in done if isinstance(outcome, BaseException)]
+        bodies = [self._body(publication) for publication in publications]
+        sent = [await self._send(one, body) for one, body in zip(publications, bodies, strict=True)]
+        stored: list[Stored] = []
+        failures: list[BusError] = []
+        for publication, reply in zip(publications, sent, strict=True):
+            try:
+                stored.append(await self._acknowledged(publication, reply))
+            except BusError as error:
+                failures.append(error)
         if failures:
             raise failures[0]
-        return [outcome for outcome in done if isinstance(outcome, Stored)]
+        return stored
 
     async def _publish(self, publication: Publication) -> Stored:
+        return await self._acknowledged(publication, await self._send(publication, self._body(publication)))
+
+    def _body(self, publication: Publication) -> bytes:
+        body = publication.message.to_json()
+        if len(body) + _HEADERS_BYTES > self.nc.max_payload:
+            channel = publication.channel.name
+            raise TooLargeError(f"{channel} has {len(body)} bytes: the broker takes {self.nc.max_payload}")
+        return body
+
+    async def _send(self, publication: Publication, body: bytes) -> Reply:
         # A plain request: nats-py's publish_async leaves its future open for ever when the stream answers an error.
-        channel = publication.channel.name
-        payload = publication.message.to_json()
-        if len(payload) + _HEADERS_BYTES > self.nc.max_payload:
-            raise TooLargeError(f"{channel} has {len(payload)} bytes: the broker takes {self.nc.max_payload}")
         header = inject({names.MESSAGE_ID: publication.message_id})
         try:
-            answer = await self.nc.request(publication.subject, payload, limits.PUBLISH_TIMEOUT_S, headers=header)
+            return await self._asking.ask(publication.subject, body, header, limits.PUBLISH_TIMEOUT_S)
         except MaxPayloadError as error:
-            raise TooLargeError(f"{channel} is larger than the broker's max_payload") from error
+            raise TooLargeError(f"{publication.channel.name} is larger than the broker's max_payload") from error
+        except NatsError as error:
+            self.stalled()
+            raise UnacknowledgedError(f"{publication.channel.name} was not acknowledged: {error}") from error
+
+    async def _acknowledged(self, publication: Publication, reply: Reply) -> Stored:
+        channel = publication.channel.name
+        try:
+            answer = answer_of(await reply)
         except NoRespondersError as error:
             raise PublishRefusedError(f"{channel} was not stored: no stream takes it") from error
         except NatsError as error:
@@ -158,7 +188,7 @@ class Bus:
     async def request(self, channel: Channel, subject: str, message: Model, timeout_s: float) -> bytes:
         """Ask and wait for one answer. Raises `NoResponderError`, `RequestTimeoutError`."""
         try:
-            answer = await self.nc.request(subject, message.to_json(), timeout=timeout_s, headers=inject({}))
+            answer = await self._asking.request(subject, message.to_json(), inject({}), timeout_s)
         except NoRespondersError as error:
             raise NoResponderError(f"nobody answers {channel.name}: is the service running?") from error
         except NatsTimeoutError as error:
@@ -180,18 +210,20 @@ class Bus:
         found: list[StoredMessage] = []
         done = asyncio.Event()
 
-        async def on_message(msg: Msg) -> None:
+        def on_message(msg: Msg) -> None:
             stored = _stored_message(msg)
             if stored is None:
                 done.set()
             else:
                 found.append(stored)
 
-        async with self.subscribed(self.nc.new_inbox(), on_message) as inbox:
+        await self._asking.subscribe()
+        with self._asking.hearing(on_message) as inbox:
             request = json.dumps({"multi_last": [pattern]}).encode()
             await self.nc.publish(f"{_DIRECT_GET}.{stream}", request, reply=inbox)
             try:
-                await asyncio.wait_for(done.wait(), limits.PUBLISH_TIMEOUT_S)
+                async with asyncio.timeout(limits.PUBLISH_TIMEOUT_S):
+                    await done.wait()
             except TimeoutError as error:
                 raise PublishRefusedError(f"stream {stream} did not answer a batched read") from error
         return found
@@ -208,7 +240,7 @@ class Bus:
 
 
 def _stored(channel: str, answer: bytes) -> Stored:
-    body = json.loads(answer)
+    body = from_json(answer)
     error = body.get("error")
     if error is None:
         return Stored(body["seq"], bool(body.get("duplicate")))
@@ -226,6 +258,5 @@ def _stored_message(msg: Msg) -> StoredMessage | None:
         subject=header["Nats-Subject"],
         data=msg.data,
         headers=header,
-        stored_ns=parse_rfc3339_ns(header["Nats-Time-Stamp"]),
         sequence=int(header["Nats-Sequence"]),
     )

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Final
 
 from nats.aio.msg import Msg
@@ -18,10 +17,12 @@ _IN_PROGRESS: Final = b"+WPI"
 class Delivery:
     """One delivery of one message. Headers, stored time and delivery count are read only when asked for."""
 
-    __slots__ = ("__dict__", "_msg", "received_at", "settled")
+    __slots__ = ("_msg", "_query", "_tokens", "received_at", "settled")
 
     def __init__(self, msg: Msg) -> None:
         self._msg = msg
+        self._query: QuerySubject | None = None
+        self._tokens: list[str] | None = None
         self.received_at = time.monotonic()
         self.settled = False
 
@@ -45,43 +46,42 @@ class Delivery:
         """The headers; empty where there are none."""
         return self._msg.headers or {}
 
-    @cached_property
-    def _ack_tokens(self) -> list[str]:
-        # $JS.ACK.<stream>.<consumer>.<delivered>.<stream seq>.<consumer seq>.<timestamp>.<pending>, or the newer form
-        # with domain and account hash in front (ADR-15 of the NATS architecture decisions).
-        tokens = self._msg.reply.split(".")
-        if len(tokens) < 9 or tokens[0] != "$JS" or tokens[1] != "ACK":
-            return []
-        return tokens[2:9] if len(tokens) == 9 else tokens[4:11]
+    def _ack_token(self, position: int) -> int | None:
+        if self._tokens is None:
+            self._tokens = _ack_tokens(self._msg.reply)
+        return int(self._tokens[position]) if self._tokens else None
 
     @property
     def deliveries(self) -> int:
         """How often this message has been delivered, this time included; 1 for core messages."""
-        return int(self._ack_tokens[2]) if self._ack_tokens else 1
+        return self._ack_token(2) or 1
 
     @property
     def sequence(self) -> int:
         """Sequence in its stream; 0 for core messages."""
-        return int(self._ack_tokens[3]) if self._ack_tokens else 0
+        return self._ack_token(3) or 0
 
     @property
     def stored_ns(self) -> int:
         """When the broker stored it, nanoseconds since the epoch in broker time; 0 for core messages."""
-        return int(self._ack_tokens[5]) if self._ack_tokens else 0
+        return self._ack_token(5) or 0
 
-    @cached_property
-    def _query(self) -> QuerySubject:
-        return subjects.parse_query(self.subject)
+    @property
+    def query(self) -> QuerySubject:
+        """Tenant and query id of a `query.…` subject; raises `InvalidTokenError` for other subjects."""
+        if self._query is None:
+            self._query = subjects.parse_query(self.subject)
+        return self._query
 
     @property
     def tenant(self) -> str:
         """Tenant of a `query.…` subject; raises `InvalidTokenError` for other subjects."""
-        return self._query.tenant
+        return self.query.tenant
 
     @property
     def query_id(self) -> str:
         """Query id of a `query.…` subject; raises `InvalidTokenError` for other subjects."""
-        return self._query.query_id
+        return self.query.query_id
 
     def held_ms(self) -> float:
         """How long this process has had it, in milliseconds."""
@@ -108,3 +108,12 @@ class Delivery:
         """Still at work: start the acknowledgement wait anew."""
         if not self.settled and self._msg.reply:
             await self._msg._client.publish(self._msg.reply, _IN_PROGRESS)
+
+
+def _ack_tokens(reply: str) -> list[str]:
+    # $JS.ACK.<stream>.<consumer>.<delivered>.<stream seq>.<consumer seq>.<timestamp>.<pending>, or the newer form with
+    # domain and account hash in front (ADR-15 of the NATS architecture decisions).
+    tokens = reply.split(".")
+    if len(tokens) < 9 or tokens[0] != "$JS" or tokens[1] != "ACK":
+        return []
+    return tokens[2:9] if len(tokens) == 9 else tokens[4:11]

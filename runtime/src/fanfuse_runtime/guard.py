@@ -28,7 +28,7 @@ from fanfuse_runtime.errors import RetryError, UnacknowledgedError
 from fanfuse_runtime.logs import MessageIds, current_message, get_logger
 from fanfuse_runtime.metrics import Metrics
 from fanfuse_runtime.rejections import reject_invalid
-from fanfuse_runtime.telemetry import extract, span
+from fanfuse_runtime.telemetry import handling
 
 M = TypeVar("M", bound=Model)
 OnFailed = Callable[[Delivery, Rejection], Awaitable[None]]
@@ -57,9 +57,8 @@ class Guard(Generic[M]):
         if delivery.deliveries > 1:
             self.metrics.inc(metrics.REDELIVERED_TOTAL, stage=self.stage.value)
         attributes = {DELIVERIES: delivery.deliveries}
-        context = extract(delivery.headers)
         try:
-            with span(self.tracer, self.span_name, context, trace.SpanKind.CONSUMER, attributes):
+            with handling(self.tracer, self.span_name, delivery.headers, trace.SpanKind.CONSUMER, attributes):
                 await self._handle(delivery)
                 elapsed_s = time.monotonic() - delivery.received_at
                 self.metrics.observe(metrics.STAGE_SECONDS, elapsed_s, stage=self.stage.value)
@@ -123,6 +122,6 @@ class Guard(Generic[M]):
 
 def _ids(delivery: Delivery) -> MessageIds | None:
     try:
-        return MessageIds(delivery.tenant, delivery.query_id)
+        return MessageIds(*delivery.query)
     except InvalidTokenError:
         return None

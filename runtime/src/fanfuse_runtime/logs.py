@@ -11,9 +11,9 @@ from contextvars import ContextVar
 from typing import Any, Final, NamedTuple
 
 import structlog
-from opentelemetry import trace
 
 from fanfuse_runtime.masking import masked
+from fanfuse_runtime.telemetry import trace_id
 
 
 class LogLevelError(ValueError):
@@ -35,9 +35,8 @@ def _add_ids(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> Mut
     if ids is not None:
         event.setdefault("tenant", ids.tenant)
         event.setdefault("query_id", ids.query_id)
-    span = trace.get_current_span().get_span_context()
-    if span.is_valid:
-        event["trace_id"] = trace.format_trace_id(span.trace_id)
+    if (current := trace_id()) is not None:
+        event["trace_id"] = current
     return event
 
 

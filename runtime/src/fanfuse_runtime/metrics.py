@@ -1,20 +1,20 @@
 """Prometheus metrics of one process, made from the specifications in contracts.
 
 In: a spec and label values. Out: samples in an injected registry, with the trace id as exemplar where the current trace
-is sampled. A value outside a closed label set is an error, one beyond the bound of an open set is counted as `other`:
+is recorded. A value outside a closed label set is an error, one beyond the bound of an open set is counted as `other`:
 the number of series depends on what is wired and configured, never on what is asked.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 
-from opentelemetry import trace
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics import MetricWrapperBase
 
 from fanfuse_contracts.metrics import METRICS, OTHER, SECONDS_BUCKETS, MetricKind, MetricSpec, Open
 from fanfuse_contracts.metrics_config import MetricsConfig
+from fanfuse_runtime.telemetry import sampled_trace_id
 
 disable_created_metrics()  # type: ignore[no-untyped-call]
 
@@ -34,7 +34,8 @@ class Metrics:
             Open.CONSUMER: {},
         }
         self._collectors = {spec.name: self._build(spec) for spec in METRICS}
-        self._children: dict[tuple[str, ...], MetricWrapperBase] = {}
+        self._children: dict[tuple[Sequence[str], ...], MetricWrapperBase] = {}
+        """By name and labels as they are given."""
 
     # -- labels -------------------------------------------------------------------------------------------------
 
@@ -88,11 +89,13 @@ class Metrics:
     def _child(self, spec: MetricSpec, labels: Mapping[str, str]) -> MetricWrapperBase:
         if not spec.labels:
             return self._collectors[spec.name]
-        values = tuple(self._value(spec, label, allowed, labels[label]) for label, allowed in spec.labels)
-        key = (spec.name, *values)
+        key = (spec.name, *labels.items())
         child = self._children.get(key)
         if child is None:
-            child = self._children[key] = self._collectors[spec.name].labels(*values)
+            values = [self._value(spec, label, allowed, labels[label]) for label, allowed in spec.labels]
+            child = self._collectors[spec.name].labels(*values)
+            if all(value in labels.values() for value in values):  # what counts as `other` is without end
+                self._children[key] = child
         return child
 
     # -- samples ------------------------------------------------------------------------------------------------
@@ -141,5 +144,5 @@ class Metrics:
 
 
 def _exemplar() -> dict[str, str] | None:
-    span = trace.get_current_span().get_span_context()
-    return {"trace_id": trace.format_trace_id(span.trace_id)} if span.trace_flags.sampled else None
+    sampled = sampled_trace_id()
+    return {"trace_id": sampled} if sampled is not None else None

@@ -91,11 +91,12 @@ class PoolsView:
 
     def look(self, kind: Kind, pool: str) -> PoolLook:
         """What is known of a pool now."""
+        oldest = self._clock() - limits.ABSENT_AFTER_S
         serving = [
             served
-            for beat in self.alive
-            if beat.ready
-            for served in beat.pools
+            for seen in self._seen.values()
+            if seen.at >= oldest and seen.heartbeat.ready
+            for served in seen.heartbeat.pools
             if served.kind is kind and served.pool == pool
         ]
         if not serving:

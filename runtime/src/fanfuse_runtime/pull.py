@@ -2,15 +2,15 @@
 
 It asks the server for exactly as many messages as it has free slots, so nothing waits unhandled while its
 acknowledgement clock runs; it reports progress for everything it holds; it asks again at once after a reconnect.
-FastStream declares the subscriber; this loop replaces its fetching (ADR 0002).
+FastStream declares the subscriber; this loop fetches for it and calls its handler (ADR 0002, ADR 0018).
 """
 
 import asyncio
 import json
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
-from typing import Final
+from typing import Any, Final
 
 from nats.aio.client import Client
 from nats.aio.msg import Msg
@@ -31,7 +31,7 @@ _PENDING_MESSAGES: Final = "Nats-Pending-Messages"
 
 _log = get_logger("pull")
 
-Consume = Callable[[Msg], Awaitable[object]]
+Consume = Callable[[Delivery], Coroutine[Any, Any, None]]
 Ensure = Callable[[], Awaitable[None]]
 """Creates the consumer where it is missing."""
 
@@ -93,7 +93,7 @@ class PullLoop:
         if self._stopping:
             await delivery.retry_after(0)
             return
-        task = asyncio.create_task(self._handle(msg))
+        task = asyncio.create_task(self._consume(delivery))
         self._held[task] = delivery
         task.add_done_callback(self._release)
 
@@ -108,9 +108,6 @@ class PullLoop:
             with suppress(NatsError, OSError, TimeoutError):
                 await self._ensure()
         self._wake.set()
-
-    async def _handle(self, msg: Msg) -> None:
-        await self._consume(msg)
 
     def _release(self, task: asyncio.Task[None]) -> None:
         self._held.pop(task, None)

@@ -5,9 +5,9 @@ the broker is connected.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from faststream import AckPolicy
 from faststream.nats import JStream, NatsRouter, PullSub
@@ -23,21 +23,20 @@ from fanfuse_contracts.streams import ConsumerSpec
 from fanfuse_contracts.tokens import InvalidTokenError
 from fanfuse_runtime.context import Context
 from fanfuse_runtime.delivery import Delivery
-from fanfuse_runtime.endpoints import Endpoint
+from fanfuse_runtime.endpoints import Endpoint, Handler
 from fanfuse_runtime.guard import Guard, OnFailed
 from fanfuse_runtime.logs import get_logger
 from fanfuse_runtime.pull import PullLoop
 from fanfuse_runtime.rejections import reject_invalid
 from fanfuse_runtime.setup import ensure_consumer, in_time, rights_of
 from fanfuse_runtime.slots import Slots
-from fanfuse_runtime.telemetry import extract, inject, span
+from fanfuse_runtime.telemetry import handling, inject
 
 if TYPE_CHECKING:
     from faststream.nats.message import NatsMessage
 
 M = TypeVar("M", bound=Model)
 R = TypeVar("R", bound=Model)
-CoreHandler = Callable[[Delivery], Coroutine[Any, Any, None]]
 
 _log = get_logger("router")
 _CORE_SLOTS = 64
@@ -53,6 +52,15 @@ async def _to_delivery(message: "NatsMessage") -> Delivery:
     return Delivery(message.raw_message)
 
 
+class _Declared(NamedTuple):
+    """A subscriber of a work queue: FastStream's, and the handler that the loop below it calls."""
+
+    spec: ConsumerSpec
+    in_flight: int
+    subscriber: Any
+    handler: Handler
+
+
 class ServiceRouter:
     """Declares the subscribers of one service."""
 
@@ -64,7 +72,7 @@ class ServiceRouter:
         self.endpoints: list[Endpoint] = []
         self._context = context
         self._tracer = context.tracer
-        self._declared: list[tuple[ConsumerSpec, int, Any]] = []
+        self._declared: list[_Declared] = []
         self._loops: list[PullLoop] = []
         self._core: list[tuple[Any, Slots]] = []
 
@@ -82,7 +90,6 @@ class ServiceRouter:
         )
         self.consumers.append(spec)
         endpoint = self._endpoint(spec.filter_subject, spec.durable, {"stream": spec.stream})
-        self._declared.append((spec, in_flight, subscriber))
 
         def decorate(handler: Callable[[Delivery, M], Awaitable[None]]) -> Callable[[Delivery, M], Awaitable[None]]:
             context = self._context
@@ -98,7 +105,9 @@ class ServiceRouter:
                 tracer=self._tracer,
                 span_name=f"{self.stage.value} {handler.__name__}",
             )
-            subscriber(endpoint.counted(guard))
+            counted = endpoint.counted(guard)
+            subscriber(counted)
+            self._declared.append(_Declared(spec, in_flight, subscriber, counted))
             return handler
 
         return decorate
@@ -113,7 +122,7 @@ class ServiceRouter:
             span_name = f"{self.stage.value} {handler.__name__}"
 
             async def answer(delivery: Delivery) -> None:
-                with span(self._tracer, span_name, extract(delivery.headers), trace.SpanKind.SERVER):
+                with handling(self._tracer, span_name, delivery.headers, trace.SpanKind.SERVER):
                     try:
                         reply = await handler(delivery, model.from_json(delivery.data))
                     except ValidationError as error:
@@ -151,7 +160,7 @@ class ServiceRouter:
         self.endpoints.append(endpoint)
         return endpoint
 
-    def _core_subscriber(self, subject: str, queue: str) -> tuple[Endpoint, Callable[[CoreHandler], None]]:
+    def _core_subscriber(self, subject: str, queue: str) -> tuple[Endpoint, Callable[[Handler], None]]:
         self.subjects.append(subject)
         endpoint = self._endpoint(subject, queue, {})
         # FastStream's own workers cost more than the handlers: it hears one message after the other, slots run them.
@@ -166,7 +175,7 @@ class ServiceRouter:
         slots = Slots(_CORE_SLOTS)
         self._core.append((subscriber, slots))
 
-        def subscribe(handler: CoreHandler) -> None:
+        def subscribe(handler: Handler) -> None:
             counted = endpoint.counted(handler)
 
             async def start(delivery: Delivery) -> None:
@@ -180,11 +189,12 @@ class ServiceRouter:
 
     async def attach(self) -> None:
         """Ensure the consumers and put a pull loop under each declared subscriber."""
-        for spec, in_flight, subscriber in self._declared:
-            await in_time(self._ensure(spec))
-            loop = PullLoop(self._context.bus.nc, spec, in_flight, subscriber.process_message, self._ensure(spec))
+        for one in self._declared:
+            ensure = self._ensure(one.spec)
+            await in_time(ensure)
+            loop = PullLoop(self._context.bus.nc, one.spec, one.in_flight, one.handler, ensure)
             # FastStream starts its own fetching only where no subscription is set.
-            subscriber.subscription = loop
+            one.subscriber.subscription = loop
             self._loops.append(loop)
 
     def _ensure(self, spec: ConsumerSpec) -> Callable[[], Awaitable[None]]:
@@ -198,8 +208,8 @@ class ServiceRouter:
 
     async def on_reconnect(self) -> None:
         """Ensure the consumers again and ask anew."""
-        for spec, _, _ in self._declared:
-            await in_time(self._ensure(spec))
+        for one in self._declared:
+            await in_time(self._ensure(one.spec))
         for loop in self._loops:
             await loop.on_reconnect()
 

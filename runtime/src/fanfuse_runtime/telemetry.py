@@ -1,14 +1,17 @@
 """One OpenTelemetry trace per query, through NATS headers (W3C trace context).
 
 Spans are recorded when OTEL_EXPORTER_OTLP_ENDPOINT (or the traces variant) is set, or a test gives a processor;
-otherwise only the context travels. The other OTEL_ variables mean what they always do. Span names hold no id, spans no
-message of an exception. A missing or malformed header starts a new trace.
+otherwise the headers of a message are handed on as they came, and no span is made. The other OTEL_ variables mean what
+they always do. Span names hold no id, spans no message of an exception. A missing or malformed header starts a new
+trace.
 """
 
 import asyncio
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextvars import ContextVar, Token
 from threading import Thread
 from typing import Final
 
@@ -22,7 +25,7 @@ from opentelemetry.trace import Link, SpanKind, Status, StatusCode, TraceState
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 from opentelemetry.util.types import Attributes
 
-from fanfuse_contracts.headers import TRACEPARENT
+from fanfuse_contracts.headers import TRACEPARENT, TRACESTATE
 from fanfuse_contracts.tracing import UNDECIDED
 
 _PROPAGATOR = TraceContextTextMapPropagator()
@@ -30,6 +33,12 @@ _ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_E
 _SAMPLER: Final = "OTEL_TRACES_SAMPLER"
 _SERVICE_NAME: Final = "OTEL_SERVICE_NAME"
 _FLUSH_WITHIN_S: Final = 3.0
+_VALID: Final = re.compile("(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
+_MAX_STATE: Final = 512
+_NO_SPAN: Final = nullcontext(trace.INVALID_SPAN)
+
+_handed_on: ContextVar[dict[str, str] | None] = ContextVar("handed_on", default=None)
+"""Trace headers of the message at hand, where nothing is recorded; None where spans are."""
 
 
 class SharedDecision(Sampler):
@@ -103,15 +112,52 @@ async def shut_down(provider: trace.TracerProvider) -> None:
         await asyncio.wait_for(done.wait(), _FLUSH_WITHIN_S)
 
 
-@contextmanager
 def span(
     tracer: trace.Tracer,
     name: str,
     context: Context | None = None,
     kind: SpanKind = SpanKind.INTERNAL,
     attributes: Attributes = None,
-) -> Iterator[trace.Span]:
+) -> AbstractContextManager[trace.Span]:
     """The current span of a block. Of what is raised only the type is told: a message may hold a text or a secret."""
+    if context is None and isinstance(tracer, trace.NoOpTracer):
+        return _NO_SPAN
+    return _current(tracer, name, context, kind, attributes)
+
+
+def handling(
+    tracer: trace.Tracer, name: str, headers: Mapping[str, str], kind: SpanKind, attributes: Attributes = None
+) -> AbstractContextManager[object]:
+    """The span of a message in hand, under the one its headers name, which is that of all it leads to."""
+    if isinstance(tracer, trace.NoOpTracer):
+        return _HandedOn(headers)
+    return span(tracer, name, extract(headers), kind, attributes)
+
+
+class _HandedOn:
+    """What is sent inside the block carries the trace headers of `headers`; malformed ones are dropped."""
+
+    __slots__ = ("_carried", "_token")
+
+    def __init__(self, headers: Mapping[str, str]) -> None:
+        self._carried: dict[str, str] = {}
+        parent, state = headers.get(TRACEPARENT, ""), headers.get(TRACESTATE, "")
+        if _VALID.fullmatch(parent):
+            self._carried[TRACEPARENT] = parent
+            if state and len(state) <= _MAX_STATE:
+                self._carried[TRACESTATE] = state
+
+    def __enter__(self) -> None:
+        self._token: Token[dict[str, str] | None] = _handed_on.set(self._carried)
+
+    def __exit__(self, *_raised: object) -> None:
+        _handed_on.reset(self._token)
+
+
+@contextmanager
+def _current(
+    tracer: trace.Tracer, name: str, context: Context | None, kind: SpanKind, attributes: Attributes
+) -> Iterator[trace.Span]:
     with tracer.start_as_current_span(
         name, context, kind, attributes, record_exception=False, set_status_on_exception=False
     ) as current:
@@ -129,8 +175,29 @@ def extract(headers: Mapping[str, str]) -> Context:
 
 def inject(headers: dict[str, str]) -> dict[str, str]:
     """Add the current context to the headers of a message."""
-    _PROPAGATOR.inject(headers)
+    carried = _handed_on.get()
+    if carried is None:
+        _PROPAGATOR.inject(headers)
+    else:
+        headers.update(carried)
     return headers
+
+
+def trace_id() -> str | None:
+    """Id of the current trace in hexadecimal, recorded or not; None outside of any."""
+    carried = _handed_on.get()
+    if carried:
+        return carried[TRACEPARENT].split("-")[1]
+    current = trace.get_current_span().get_span_context()
+    return trace.format_trace_id(current.trace_id) if current.is_valid else None
+
+
+def sampled_trace_id() -> str | None:
+    """The same where the trace is recorded here; else None."""
+    if _handed_on.get() is not None:
+        return None
+    current = trace.get_current_span().get_span_context()
+    return trace.format_trace_id(current.trace_id) if current.trace_flags.sampled else None
 
 
 def link(current: trace.Span, traceparent: str, attributes: Attributes) -> None:

@@ -12,7 +12,17 @@ from opentelemetry.trace import StatusCode
 
 from fanfuse_client.tracing import trace_headers
 from fanfuse_contracts.headers import TRACEPARENT, TRACESTATE
-from fanfuse_runtime.telemetry import build_tracer_provider, extract, inject, link, shut_down, span
+from fanfuse_runtime.telemetry import (
+    build_tracer_provider,
+    extract,
+    handling,
+    inject,
+    link,
+    sampled_trace_id,
+    shut_down,
+    span,
+    trace_id,
+)
 
 QUERIES = 2_000
 
@@ -128,3 +138,41 @@ def test_a_span_is_linked_to_the_one_of_a_header() -> None:
     assert [(each.context.span_id, dict(each.attributes or {})) for each in joined.links] == [
         (first.context.span_id, {"rag.lane.kind": "vector"})
     ]
+
+
+PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+WHOLE = {TRACEPARENT: PARENT, TRACESTATE: "fanfuse=undecided"}
+UNSAID = trace.NoOpTracerProvider().get_tracer("test")
+
+
+@pytest.mark.parametrize(
+    ("came", "sent"),
+    [
+        (
+            {TRACEPARENT: PARENT, TRACESTATE: "fanfuse=undecided"},
+            {TRACEPARENT: PARENT, TRACESTATE: "fanfuse=undecided"},
+        ),
+        ({TRACEPARENT: PARENT, TRACESTATE: "a=" + "b" * 600}, {TRACEPARENT: PARENT}),
+        ({TRACEPARENT: PARENT + "-more", TRACESTATE: "a=b"}, {}),
+        ({TRACEPARENT: PARENT.replace("0af7651916cd43dd8448eb211c80319c", "0" * 32)}, {}),
+        ({TRACEPARENT: f"ff{PARENT[2:]}"}, {}),
+        ({"Fanfuse-Principal": "token"}, {}),
+    ],
+)
+def test_where_nothing_is_recorded_the_headers_are_handed_on(came: dict[str, str], sent: dict[str, str]) -> None:
+    kind = trace.SpanKind.CONSUMER
+    with handling(UNSAID, "outer", came, kind), span(UNSAID, "inner") as current:
+        assert inject({}) == sent
+        assert trace_id() == (PARENT.split("-")[1] if sent else None)
+        assert sampled_trace_id() is None
+        assert not current.is_recording()
+        with handling(UNSAID, "another", {}, kind):
+            assert inject({}) == {}
+    assert inject({}) == {}
+
+
+def test_what_is_recorded_has_the_id_that_came() -> None:
+    recorded = Recorded(1.0)
+    with handling(recorded.tracer, "hop", {TRACEPARENT: PARENT}, trace.SpanKind.CONSUMER):
+        assert inject({})[TRACEPARENT].split("-")[1] == trace_id() == sampled_trace_id() == PARENT.split("-")[1]
+    assert [each.name for each in recorded.spans] == ["hop"]

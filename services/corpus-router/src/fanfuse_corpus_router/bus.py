@@ -50,7 +50,7 @@ class RouterHandlers:
 
     async def on_query_classified(self, delivery: Delivery, message: QueryClassified) -> None:
         """Plan the query; tenant and id are those of the subject."""
-        event = message.model_copy(update={"tenant": delivery.tenant, "query_id": delivery.query_id})
+        event = message.stating(tenant=delivery.tenant, query_id=delivery.query_id)
         started_ns = self._bus.now_ns()
         with span(self._tracer, CORPUS_ROUTE) as current:
             cards = self._corpora.of_tenant(event.tenant)
@@ -111,7 +111,7 @@ class RouterHandlers:
 
     async def on_route_decide(self, delivery: Delivery, message: QueryClassified) -> DecideReply:
         """The same plan as in the flow, told and not carried out."""
-        event = message.model_copy(update={"tenant": subjects.parse_tenant(delivery.subject)})
+        event = message.stating(tenant=subjects.parse_tenant(delivery.subject))
         cards = self._corpora.of_tenant(event.tenant)
         if self._retrieval.probe_on_decide:
             await self._probe_degraded(cards, event.query.budget_ms)

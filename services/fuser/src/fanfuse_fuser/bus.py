@@ -47,6 +47,4 @@ def _of_subject(planned: QueryPlanned, delivery: Delivery, now_ns: int) -> Query
     The time names the submission, so it is left alone within the error of this process's estimate of broker time.
     """
     submitted_ns = planned.submitted_ns if planned.submitted_ns <= now_ns + CLOCK_ERROR_NS else now_ns
-    return planned.model_copy(
-        update={"tenant": delivery.tenant, "query_id": delivery.query_id, "submitted_ns": submitted_ns}
-    )
+    return planned.stating(tenant=delivery.tenant, query_id=delivery.query_id, submitted_ns=submitted_ns)

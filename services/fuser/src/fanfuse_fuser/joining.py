@@ -6,6 +6,7 @@ domain can decide, and always leaves its subscription.
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from opentelemetry import trace
@@ -142,10 +143,9 @@ class PlanRun:
         timeout_s = min(at_most_s, self._left_s())
         if timeout_s <= 0 or self._join.done():
             return
-        try:
-            await asyncio.wait_for(self._over.wait(), timeout_s)
-        except TimeoutError:
-            return
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                await self._over.wait()
 
     def _hear(self, raw: RawReply) -> None:
         if self._join.knows(raw.lane):

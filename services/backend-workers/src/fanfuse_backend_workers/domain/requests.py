@@ -18,7 +18,7 @@ _COMPARABLE: Final = frozenset({Kind.VECTOR})
 
 def of_subject(command: RetrieveCommand, kind: Kind, tenant: str, corpus: str) -> RetrieveCommand:
     """The command with its subject's kind, tenant and corpus, which are the truth."""
-    return command.model_copy(update={"kind": kind, "tenant": tenant, "corpus": corpus})
+    return command.stating(kind=kind, tenant=tenant, corpus=corpus)
 
 
 def check_subject(command: RetrieveCommand, claimed: RetrieveCommand) -> None:
