@@ -27,6 +27,7 @@ from fanfuse_bench import (
     reports,
     routing,
     runs,
+    sizing,
     soak,
 )
 from fanfuse_bench.corpora import TENANT, Questions, real_questions, simulated_questions
@@ -68,23 +69,29 @@ async def _embedded(options: argparse.Namespace) -> runs.Run:
 
 
 async def floor(options: argparse.Namespace) -> list[list[runs.Run]]:
-    """Rounds of the floor, the flow without texts and the whole flow, which take turns."""
+    """Rounds of the floor, bus and codec alone, the flow without texts and the whole flow, which take turns."""
     delay = str(options.delay_ms)
-    async with runs.place() as low, runs.place() as high:
+    async with runs.place() as low, runs.place() as middle, runs.place() as high:
         await simulated_questions(low.operator)
+        await simulated_questions(middle.operator)
         questions = await simulated_questions(high.operator)
-        async with runs.services("flow", high, delay) as flow_:
+        async with (
+            runs.services("bus and codec only", middle, delay, "recorded") as bus,
+            runs.services("flow", high, delay) as flow_,
+        ):
             first = questions.queries(1, "recorded", include_text=False)["recorded-0"]
             recording = await record(high.server.url, TENANT, SubmittedQuery.model_validate(first))
             recording.write(low.folder / "recording.json")
             runs.say(f"recorded: {recording.sizes()}")
             async with runs.floor(low, low.folder / "recording.json", delay) as floor_:
-                return [await _round(options, number, questions, floor_, flow_) for number in range(options.rounds)]
+                subjects = (floor_, bus, flow_)
+                return [await _round(options, number, questions, subjects) for number in range(options.rounds)]
 
 
 async def _round(
-    options: argparse.Namespace, number: int, questions: Questions, floor_: runs.Subject, flow_: runs.Subject
+    options: argparse.Namespace, number: int, questions: Questions, subjects: Sequence[runs.Subject]
 ) -> list[runs.Run]:
+    floor_, bus, flow_ = subjects
     runs.say(f"round {number + 1} of {options.rounds}: {options.queries} queries each")
     warm = 0 if number else options.warm
     bare, whole = (
@@ -93,6 +100,7 @@ async def _round(
     )
     return [
         await floor_.run(questions, bare),
+        await bus.run(questions, bare),
         replace(await flow_.run(questions, bare), name="flow without texts"),
         replace(await flow_.run(questions, whole), name="whole flow"),
     ]
@@ -109,7 +117,8 @@ def _add_common(parser: argparse.ArgumentParser, queries: int) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
     parts = parser.add_subparsers(
-        dest="part", metavar="flow | floor | rate | routing | fusion | quality | indexing | faults | fusers | soak"
+        dest="part",
+        metavar="flow | floor | rate | routing | fusion | quality | indexing | faults | fusers | sizing | soak",
     )
     flows = parts.add_parser("flow", help="latency, CPU per query and its shares, of the whole flow in one process")
     _add_common(flows, 2_000)
@@ -136,6 +145,7 @@ def _parser() -> argparse.ArgumentParser:
     faults.add_options(parts.add_parser("faults", help="a ledger of every query while processes are killed"))
     disk.add_options(parts.add_parser("disk", help="a ledger of every query while the queue, then the disk is full"))
     fusers.add_options(parts.add_parser("fusers", help="the same queries with one, two and four fusers"))
+    sizing.add_options(parts.add_parser("sizing", help="what a query costs each stage, and replicas by queries/s"))
     soak.add_options(parts.add_parser("soak", help="memory, tasks, subscriptions and consumers over half an hour"))
     return parser
 
@@ -163,6 +173,8 @@ async def _measure(options: argparse.Namespace) -> faults.Report:
             return await disk.measure(options)
         case "fusers":
             return await fusers.measure(options)
+        case "sizing":
+            return await sizing.measure(options)
         case "soak":
             return await soak.measure(options)
         case "peer-quality":

@@ -27,6 +27,7 @@ _SLOTS: Final = 64
 _EXPIRES_NS: Final = 30_000_000_000
 _DIRECT_GET: Final = f"$JS.API.DIRECT.GET.{streams.RETRIEVED.name}"
 _QUERY_ID: Final = "Bench-Query-Id"
+_PENDING: Final = "Nats-Pending-Messages"
 
 Handle = Callable[[Msg], Awaitable[None]]
 
@@ -49,9 +50,8 @@ async def consume(client: Client, spec: ConsumerSpec, handle: Handle) -> None:
 
     async def hear(msg: Msg) -> None:
         nonlocal owed
-        if not msg.reply:  # the request ran out: nothing came for half a minute
-            owed = _SLOTS
-            await ask(_SLOTS)
+        if not msg.reply:  # a request has run out: ask for what it left open
+            await ask(int((msg.headers or {})[_PENDING]))
             return
         owed -= 1
         task = asyncio.create_task(run(msg))

@@ -1,5 +1,6 @@
 """Reports of runs, as Markdown. Pure: figures in, text out."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from fanfuse_bench.figures import quantile, table
@@ -23,17 +24,22 @@ def _profile(run: Run, functions: int) -> list[str]:
 
 
 def floor_report(rounds: Sequence[Sequence[Run]], functions: int = 0) -> str:
-    """Floor, flow without texts, whole flow: medians of the rounds, and of the ratio within each round."""
+    """Floor, bus and codec, flow without texts, whole flow: medians of the rounds, and of the ratio in each round."""
     header = ("one process", "answers", "CPU ms/query", "× floor", "quartiles", "nats-server ms/query")
     rows = [_ratios([done[0].cpu_ms for done in rounds], column) for column in zip(*rounds, strict=True)]
-    return "\n\n".join([table(header, rows), *_profile(rounds[-1][0], functions), *_profile(rounds[-1][1], functions)])
+    return "\n\n".join([table(header, rows), *_profiles(rounds[-1], functions)])
+
+
+def _profiles(last: Sequence[Run], functions: int) -> list[str]:
+    """Where the CPU of the first three goes."""
+    return [part for run in last[:3] for part in _profile(run, functions)]
 
 
 def _ratios(floors: Sequence[float], column: Sequence[Run]) -> Sequence[object]:
     ratios = [run.cpu_ms / low for run, low in zip(column, floors, strict=True)]
     return (
         column[0].name,
-        sum(sum(run.statuses.values()) for run in column),
+        _counts(sum((Counter(run.statuses) for run in column), Counter())),
         quantile([run.cpu_ms for run in column], 0.5),
         quantile(ratios, 0.5),
         f"{quantile(ratios, 0.25):.2f} to {quantile(ratios, 0.75):.2f}",

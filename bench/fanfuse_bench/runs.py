@@ -115,9 +115,10 @@ class Subject:
 
 
 @asynccontextmanager
-async def services(name: str, where: Place, engines: str) -> AsyncIterator[Subject]:
-    """The whole flow in one process. `engines`: "embedded", or the simulated delay in milliseconds."""
-    arguments = (where.server.url, str(where.data_dir), engines)
+async def services(name: str, where: Place, engines: str, decisions: str = "real") -> AsyncIterator[Subject]:
+    """The whole flow in one process. `engines`: "embedded", or the simulated delay in milliseconds; `decisions`:
+    "recorded" leaves them out."""
+    arguments = (where.server.url, str(where.data_dir), engines, decisions)
     async with measured("host", *arguments, log=where.folder / "host.log") as host:
         yield Subject(name, where, host)
 
@@ -155,7 +156,8 @@ def _figures(name: str, load: Load, called: Any, spent: Any, server_s: float, se
         caller_ms=spread([row["latency_ms"] for row in rows]),
         after_lane_ms=spread(_after_lanes(rows, seen)),
         hops_ms={
-            stage: spread([row["hops"][stage] for row in rows]).p50 for stage in (rows[0]["hops"] if rows else ())
+            stage: spread([row["hops"][stage] for row in rows if stage in row["hops"]]).p50
+            for stage in (rows[0]["hops"] if rows else ())
         },
         cpu_ms=spent["cpu_s"] * per_query,
         loop_ms=spent["loop_cpu_s"] * per_query,
