@@ -1,5 +1,6 @@
 """Fixtures that every test may use."""
 
+import gc
 import os
 import signal
 from collections.abc import Iterator
@@ -40,6 +41,26 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip("set FANFUSE_SHARED to the folder of evaluation data")
     return folder
+
+
+class UnsettledCollector:
+    """Stands in for `fanfuse_runtime.collector`, which has tests of its own."""
+
+    def settle(self) -> None:
+        """Walk nothing: all tests share this interpreter, and a third of a second for each process adds up."""
+
+    def release(self) -> None:
+        """Nothing was changed."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _walk_the_tests_once() -> Iterator[None]:
+    """Objects of the collected tests are set aside here, once, not by every process that a test starts."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fanfuse_runtime.compose.SettledCollector", UnsettledCollector)
+        gc.collect()
+        gc.freeze()
+        yield
 
 
 @pytest.fixture(autouse=True)

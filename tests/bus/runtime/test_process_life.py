@@ -1,6 +1,7 @@
 """Starting, stopping and the broker going away: nothing is lost, nothing is handled twice (NAT-08, NAT-09, NAT-11)."""
 
 import asyncio
+import gc
 import os
 import signal
 import sys
@@ -16,6 +17,7 @@ from fanfuse_contracts import streams, subjects
 from fanfuse_contracts.corpus import CorpusCard
 from fanfuse_contracts.enums import Stage
 from fanfuse_contracts.query import SubmittedQuery
+from fanfuse_runtime.collector import YOUNG_OBJECTS, SettledCollector
 from fanfuse_runtime.compose import Process, compose
 from fanfuse_runtime.context import Context
 from fanfuse_runtime.delivery import Delivery
@@ -173,6 +175,22 @@ async def test_heartbeats_tell_who_is_alive_and_who_left(nats_server: NatsServer
             )
         await until(lambda: not any(b.ready for b in watcher.context.pools.alive), "left")
         assert all(not b.ready for b in watcher.context.pools.alive)
+
+
+async def test_a_ready_process_sets_its_objects_aside(
+    nats_server: NatsServer, run_service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The collector's settings, which other tests do without."""
+
+    async def ignore(_context: Context, _delivery: Delivery, _query: SubmittedQuery) -> None:
+        return
+
+    monkeypatch.setattr("fanfuse_runtime.compose.SettledCollector", SettledCollector)
+    before = gc.get_threshold()
+    async with run_service(nats_server, ignore):
+        assert gc.get_freeze_count() > 0
+        assert gc.get_threshold() == (YOUNG_OBJECTS, *before[1:])
+    assert (gc.get_freeze_count(), gc.get_threshold()) == (0, before)
 
 
 async def test_a_start_that_fails_leaves_nothing_behind(nats_server: NatsServer, caller: Client) -> None:
