@@ -19,7 +19,7 @@ from fanfuse_bench import faults
 from fanfuse_bench.children import cpu_s
 from fanfuse_bench.corpora import TENANT, Questions
 from fanfuse_bench.runs import say
-from fanfuse_bench.sizing_report import Measured, StageCost, report
+from fanfuse_bench.sizing_report import Measured, StageCost, fill, report
 from fanfuse_contracts import limits, metrics, streams
 from fanfuse_contracts.enums import Stage
 from fanfuse_contracts.query import SubmittedQuery
@@ -28,6 +28,7 @@ from fanfuse_testing.faults import run
 from fanfuse_testing.faults.fleet import Fleet, Size
 from fanfuse_testing.faults.vitals import BROKER, rss_mb
 
+_WARM: Final = 100
 _REST_S: Final = 10.0
 _PENDING_BYTES: Final = 256 * 1024 * 1024
 
@@ -38,12 +39,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rate", type=float, default=20.0, help="queries per second (20)")
     parser.add_argument("--out", type=Path, default=None, help="write the measured figures there")
     parser.add_argument("--from", dest="source", type=Path, default=None, help="compute from these figures")
+    parser.add_argument("--page", type=Path, default=None, help="put the tables between the marks of this page")
     parser.add_argument("--engine-ms", type=float, default=50.0, help="time of an engine's search in the table (50)")
 
 
 async def measure(options: argparse.Namespace) -> faults.Report:
     """The tables; not kept where an answer of the run was not complete: its cost would say little."""
     measured = await _obtained(options)
+    if options.page is not None:
+        page = options.page.read_text(encoding="utf-8")
+        options.page.write_text(fill(page, measured, options.engine_ms), encoding="utf-8")
     return faults.Report(report(measured, options.engine_ms), measured.complete == measured.queries)
 
 
@@ -51,10 +56,10 @@ async def _obtained(options: argparse.Namespace) -> Measured:
     if options.source is not None:
         return Measured.from_json(options.source.read_text(encoding="utf-8"))
     async with faults.prepared("simulated", Size(1)) as (fleet, questions):
-        await run.run(fleet, _patient(questions, 100, options.rate, "warm"), (), say)
+        traffic = await _heard(fleet, _patient(questions, _WARM, options.rate, "warm"))
         load = _patient(questions, options.queries, options.rate, "sized")
         say(f"{options.queries} queries at {options.rate:g}/s, one process of each service")
-        measured = await _measured(fleet, load, options)
+        measured = await _measured(fleet, load, options, traffic)
     if options.out is not None:
         options.out.write_text(measured.to_json(), encoding="utf-8")
     return measured
@@ -67,12 +72,19 @@ def _patient(questions: Questions, count: int, rate: float, name: str) -> run.Lo
     return run.Load(TENANT, queries, rate, limits.MAX_BUDGET_MS)
 
 
-async def _measured(fleet: Fleet, load: run.Load, options: argparse.Namespace) -> Measured:
-    idle = await _idle(fleet)
+async def _heard(fleet: Fleet, load: run.Load) -> "_Traffic":
+    """What is published for a load. Not the measured one: whoever listens to everything costs the broker CPU."""
     traffic = _Traffic()
     ear = await nats.connect(fleet.server.url)
     await ear.subscribe(f"{ROOT}.>", cb=traffic.hear, pending_bytes_limit=_PENDING_BYTES)
     await ear.flush()
+    await run.run(fleet, load, (), say)
+    await ear.close()
+    return traffic
+
+
+async def _measured(fleet: Fleet, load: run.Load, options: argparse.Namespace, traffic: "_Traffic") -> Measured:
+    idle = await _idle(fleet)
     before, service, stored = _spent(fleet), await _service_times(fleet), await _answers_bytes(fleet)
     began = time.monotonic()
     result = await run.run(fleet, load, (), say)
@@ -80,7 +92,6 @@ async def _measured(fleet: Fleet, load: run.Load, options: argparse.Namespace) -
     after, memory = _spent(fleet), {name: rss_mb(pid) for name, pid in fleet.pids.items()}
     services = await _service_times(fleet)
     stored = await _answers_bytes(fleet) - stored
-    await ear.close()
 
     def cost(name: str, service_ms: float) -> StageCost:
         # What a process does between queries (heartbeats, watches, clocks) is no cost of a query.
@@ -90,12 +101,12 @@ async def _measured(fleet: Fleet, load: run.Load, options: argparse.Namespace) -
     return Measured(
         options.queries,
         round(result.balance.complete_share * result.balance.accepted),
-        round(traffic.messages["RETRIEVED"] / options.queries),
+        round(traffic.messages[streams.RETRIEVED.name] / _WARM),
         options.rate,
         {stage.value: cost(f"{stage.value}-1", _mean_ms(service, services, stage.value)) for stage in Stage},
         cost(BROKER, 0.0),
-        {name: number / options.queries for name, number in sorted(traffic.bytes.items())},
-        {name: number / options.queries for name, number in sorted(traffic.messages.items())},
+        {name: number / _WARM for name, number in sorted(traffic.bytes.items())},
+        {name: number / _WARM for name, number in sorted(traffic.messages.items())},
         stored / options.queries,
     )
 

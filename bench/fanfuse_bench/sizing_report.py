@@ -15,6 +15,8 @@ from fanfuse_contracts import limits, streams
 from fanfuse_contracts.enums import Stage
 
 _MB: Final = 1024 * 1024
+FILE_STORE: Final = 10 * 1024 * _MB
+"""`max_file_store` of deploy/k8s/base/nats/nats.conf."""
 RATES: Final = (10, 100, 1_000)
 BUSY: Final = 0.6
 """Share of a core that a replica may use on average: the rest is for bursts, and for a replica that is away."""
@@ -68,12 +70,32 @@ class Measured:
 
 
 def report(measured: Measured, engine_ms: float) -> str:
-    """Costs, replicas, streams."""
+    """Every part."""
+    return "\n\n".join(parts(measured, engine_ms).values())
+
+
+def parts(measured: Measured, engine_ms: float) -> dict[str, str]:
+    """What was measured, replicas, streams, and what breaks first."""
     title = (
-        f"{measured.complete} of {measured.queries} queries complete, {measured.lanes} lanes each, "
+        f"{measured.complete:,} of {measured.queries:,} queries complete, {measured.lanes} lanes each, "
         f"{measured.rate:g} queries/s, one process of each service."
     )
-    return "\n\n".join([title, cost_table(measured), replica_table(measured, engine_ms), stream_table(measured)])
+    return {
+        "costs": f"{title}\n\n{cost_table(measured)}",
+        "replicas": replica_table(measured, engine_ms),
+        "streams": stream_table(measured),
+        "first": first_table(measured, engine_ms),
+    }
+
+
+def fill(page: str, measured: Measured, engine_ms: float) -> str:
+    """A page with each part between its two marks: `<!-- sizing: costs -->` and `<!-- end -->`."""
+    for name, text in parts(measured, engine_ms).items():
+        head, mark, rest = page.partition(f"<!-- sizing: {name} -->\n")
+        if not mark:
+            raise ValueError(f"the page has no place for {name}")
+        page = f"{head}{mark}\n{text}\n\n<!-- end -->{rest.partition('<!-- end -->')[2]}"
+    return page
 
 
 def cost_table(measured: Measured) -> str:
@@ -140,6 +162,35 @@ def _cells(measured: Measured, stage: str, engine_ms: float) -> Iterable[str]:
     for rate in RATES:
         found = need(measured, stage, rate, engine_ms)
         yield f"{found.replicas} ({found.in_flight:.1f})" if stage in IN_FLIGHT else str(LEAST)
+
+
+def first_table(measured: Measured, engine_ms: float) -> str:
+    """What reaches its limit at which rate."""
+    day_s = _KEPT_S[streams.ANSWERS.name] or 0.0
+    rows = [
+        (
+            f"{FILE_STORE / measured.answers_stored_bytes / day_s:.0f} queries/s, all day",
+            "ANSWERS fills the store of 10 GB: its age alone bounds it",
+            "`max_file_store` in nats.conf and the volume claim, by the table of streams",
+        ),
+        (
+            f"{BUSY * limits.WORKER_IN_FLIGHT / engine_ms * 1e3:.0f} lanes/s per worker",
+            f"its slots, at {engine_ms:g} ms a search",
+            "KEDA adds workers; a larger `--max`; a pool of its own for the hot corpus",
+        ),
+        *(
+            (f"{BUSY * 1e3 / cost.cpu_ms_per_query:.0f} queries/s per process", f"CPU of {name}", what)
+            for name, cost, what in _of_cpu(measured)
+        ),
+    ]
+    return table(("at", "what", "do"), rows)
+
+
+def _of_cpu(measured: Measured) -> Iterable[tuple[str, StageCost, str]]:
+    for stage in (Stage.FUSER, Stage.CORPUS_ROUTER, Stage.CLASSIFIER):
+        yield stage.value, measured.stages[stage.value], "KEDA adds replicas by the lag of its consumer"
+    what = "more cores, faster disks, leaders of streams on different servers; then split, as below"
+    yield "the nats-server that leads every stream", measured.broker, what
 
 
 _KEPT_S: Final = {stream.name: stream.max_age_s for stream in streams.STREAMS}
