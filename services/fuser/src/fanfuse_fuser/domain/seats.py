@@ -5,6 +5,8 @@ not be in the window on its own. Depends on ranks alone, never on the page that 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import compress
+from operator import itemgetter
 from typing import Final
 
 from fanfuse_fuser.domain.ranked import RankedList
@@ -15,6 +17,8 @@ SEAT_WINDOW: Final = 10
 MAX_LIFTED: Final = 5
 """Half of the window at most is taken from rows with a better score: with very many lanes the rest still decides."""
 
+
+_chunk_id_of = itemgetter(1)
 
 Seat = tuple[int, int]
 """A rank among the first of a lane, and the position of that lane in the plan."""
@@ -44,9 +48,10 @@ def seated(
     """
     lent = (key for key, same in copies.items() if not firsts.keys().isdisjoint(map(identity_of, same)))
     holding = firsts.keys() | lent
-    names = {chunk_id for _, chunk_id in holding}  # most rows are told apart by these alone
-    chosen = [at for at, row in enumerate(rows) if row[1] in names and identity_of(row) in holding]
-    held = {at: _seat(identity_of(rows[at]), copies, firsts) for at in chosen}
+    names = {chunk_id for _, chunk_id in holding}
+    # Nearly all rows are told apart by these alone.
+    named = compress(range(len(rows)), map(names.__contains__, map(_chunk_id_of, rows)))
+    held = {at: _seat(key, copies, firsts) for at in named if (key := identity_of(rows[at])) in holding}
     inside = [at for at in range(min(SEAT_WINDOW, len(rows))) if at not in held]
     outside = sorted((rank, at) for at, (rank, _) in held.items() if at >= SEAT_WINDOW)
     lifted = [at for _, at in outside[: min(MAX_LIFTED, len(inside))]]
