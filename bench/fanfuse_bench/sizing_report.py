@@ -179,7 +179,7 @@ def first_table(measured: Measured, engine_ms: float) -> str:
             "KEDA adds workers; a larger `--max`; a pool of its own for the hot corpus",
         ),
         *(
-            (f"{BUSY * 1e3 / cost.cpu_ms_per_query:.0f} queries/s per process", f"CPU of {name}", what)
+            (f"{BUSY * 1e3 / cost.cpu_ms_per_query:.0f} queries/s per core", f"CPU of {name}", what)
             for name, cost, what in _of_cpu(measured)
         ),
     ]

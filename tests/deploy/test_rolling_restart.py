@@ -10,7 +10,6 @@ import pytest
 import pytest_asyncio
 import yaml
 
-from fanfuse_contracts import limits
 from fanfuse_contracts.enums import Stage
 from fanfuse_contracts.query import SubmittedQuery
 from fanfuse_testing import simulated
@@ -24,6 +23,8 @@ pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.slow]
 
 RATE = 15.0
 LONGEST_S = 240
+BUDGET_MS = 15_000
+"""A busy machine may take longer than the default; whatever is lost shows all the same."""
 TEXT = "What did Alice Smith of Acme Corp say about solar panels?"
 PROCESS = yaml.safe_load((K8S / "components/process/process.yaml").read_text(encoding="utf-8"))["spec"]
 
@@ -46,13 +47,14 @@ async def test_the_harness_replaces_processes_as_the_manifests_do() -> None:
 async def test_every_process_is_replaced_under_load_and_no_caller_notices(
     running: Fleet, say: Callable[[str], None], stage: Stage
 ) -> None:
-    """NAT-09: nothing lost, nothing twice, nobody refused, and every old process ended by itself in time."""
+    """NAT-09: nothing lost, nothing twice, nobody refused, no lane missing; each old one ended by itself in time."""
     before = running.pids
     names = sorted(name for name in running.processes.started if name.startswith(stage.value))
     assert len(names) == 2
     faults = [Fault(2.0 * at, FaultKind.ROLL, name, Chaos().grace_s) for at, name in enumerate(names, 1)]
-    queries = {f"{stage.value}-{number}": SubmittedQuery(text=TEXT) for number in range(int(RATE * LONGEST_S))}
-    load = run.Load(simulated.TENANT, queries, RATE, limits.DEFAULT_BUDGET_MS, until_mended=True)
+    query = SubmittedQuery(text=TEXT, budget_ms=BUDGET_MS)
+    queries = {f"{stage.value}-{number}": query for number in range(int(RATE * LONGEST_S))}
+    load = run.Load(simulated.TENANT, queries, RATE, BUDGET_MS, until_mended=True)
     result = await run.run(running, load, faults, say)
     after = running.pids
 
@@ -62,5 +64,4 @@ async def test_every_process_is_replaced_under_load_and_no_caller_notices(
     assert (result.refused, balance.broken, result.settled) == ({}, (), True)
     assert balance.accepted > RATE * 2
     assert {name for name in before if before[name] != after[name]} == set(names)
-    # A machine that is too busy while processes start may let a budget pass; that is told in the answer.
-    assert balance.ends.get(End.COMPLETE, 0) >= 0.95 * balance.accepted
+    assert balance.ends == {End.COMPLETE: balance.accepted}
