@@ -146,7 +146,6 @@ def _parser() -> argparse.ArgumentParser:
     disk.add_options(parts.add_parser("disk", help="a ledger of every query while the queue, then the disk is full"))
     fusers.add_options(parts.add_parser("fusers", help="the same queries with one, two and four fusers"))
     sizing.add_options(parts.add_parser("sizing", help="what a query costs each stage, and replicas by queries/s"))
-    sizing.add_options(parts.add_parser("sizing", help="what a query costs each stage, and replicas by queries/s"))
     soak.add_options(parts.add_parser("soak", help="memory, tasks, subscriptions and consumers over half an hour"))
     return parser
 
@@ -174,8 +173,6 @@ async def _measure(options: argparse.Namespace) -> faults.Report:
             return await disk.measure(options)
         case "fusers":
             return await fusers.measure(options)
-        case "sizing":
-            return await sizing.measure(options)
         case "sizing":
             return await sizing.measure(options)
         case "soak":
