@@ -131,12 +131,12 @@ class EngineSuite(ABC):
         await theirs.close()
 
     def test_filters_hold_exactly(self, tmp_path: Path) -> None:
-        """TEN-02: 500 filters over 60 chunks against a plain evaluator."""
+        """TEN-02: 200 filters over 60 chunks against a plain evaluator."""
         chunks = filtered_chunks(60)
         with asyncio.Runner() as runner:
             engine = runner.run(self.opened(tmp_path, chunks))
 
-            @settings(max_examples=500, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+            @settings(max_examples=200, deadline=None, database=None, suppress_health_check=list(HealthCheck))
             @given(FILTERS)
             def check(condition: Filter) -> None:
                 if {leaf.op for leaf in leaves(condition)} <= engine.operators:

@@ -18,7 +18,7 @@ from fanfuse_testing.typed_filters import TYPED_FILTERS, typed_metadata
 class SearchingCases(ServerCase):
     """Searches of one generation and of several."""
 
-    filters: ClassVar[int] = 300
+    filters: ClassVar[int] = 150
     """How many generated filters are tried, of those that fit the fields' types and of those that do not."""
 
     def answers_right(self, condition: Filter) -> bool:
