@@ -22,6 +22,8 @@ from tests.flow.airships import FIELDS, QUESTION, SEEDS, library
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 OURS, THEIRS = "acme", "globex"
+PATIENT_MS = 20_000
+"""A busy machine must not turn an answer into a partial one."""
 MARKS = {OURS: "heliotrope", THEIRS: "vermilion"}
 """A word in every text and title of a tenant's chunks."""
 OTHER = {OURS: THEIRS, THEIRS: OURS}
@@ -57,7 +59,10 @@ async def test_every_lane_finds_own_chunks_only(flow: Flow, tenant: str) -> None
     """FUS-11, QDR-02: equal corpus and chunk ids of two tenants never meet."""
     async with flow.client(tenant) as client, heard_replies(flow) as replies:
         answer = await client.ask(
-            f"{QUESTION} {MARKS[OTHER[tenant]]}", corpora=("docs",), graph_seeds=(*SEEDS, "files", "network")
+            f"{QUESTION} {MARKS[OTHER[tenant]]}",
+            corpora=("docs",),
+            graph_seeds=(*SEEDS, "files", "network"),
+            budget_ms=PATIENT_MS,
         )
         mine = await eventually(lambda: (found := [r for r in replies if r.tenant == tenant]) and found[2:] and found)
     assert answer.status is Status.COMPLETE
@@ -72,7 +77,11 @@ async def test_every_lane_finds_own_chunks_only(flow: Flow, tenant: str) -> None
 async def test_both_tenants_at_once_under_the_same_query_ids(flow: Flow) -> None:
     ids = [f"same-{number}" for number in range(50)]
     async with flow.client(OURS) as ours, flow.client(THEIRS) as theirs:
-        asked = [client.ask(QUESTION, query_id=i, corpora=("docs",)) for i in ids for client in (ours, theirs)]
+        asked = [
+            client.ask(QUESTION, budget_ms=PATIENT_MS, query_id=i, corpora=("docs",))
+            for i in ids
+            for client in (ours, theirs)
+        ]
         answers = await asyncio.gather(*asked)
         assert [answer.tenant for answer in answers] == [OURS, THEIRS] * 50
         for answer in answers:
@@ -86,7 +95,7 @@ async def test_both_tenants_at_once_under_the_same_query_ids(flow: Flow) -> None
 
 async def test_a_stored_answer_is_read_by_its_tenant_only(flow: Flow) -> None:
     async with flow.client(OURS) as ours, flow.client(THEIRS) as theirs:
-        await theirs.ask(QUESTION, query_id="private")
+        await theirs.ask(QUESTION, budget_ms=PATIENT_MS, query_id="private")
         assert await theirs.stored("private") is not None
         assert await ours.stored("private") is None
 
@@ -96,13 +105,13 @@ async def test_a_foreign_corpus_is_refused_like_one_that_does_not_exist(flow: Fl
     async with flow.client(OURS) as ours:
         said = []
         for name in ("plans", "nowhere"):
-            answer = await ours.ask(QUESTION, corpora=(name,))
+            answer = await ours.ask(QUESTION, budget_ms=PATIENT_MS, corpora=(name,))
             assert (answer.status, answer.hits) == (Status.REJECTED, ())
             assert answer.rejection is not None
             assert answer.rejection.code is RejectionCode.UNKNOWN_CORPUS
             said.append(answer.rejection.message.replace(name, "?"))
         assert said[0] == said[1]
-        both = await ours.ask(QUESTION, corpora=("plans", "docs"))
+        both = await ours.ask(QUESTION, budget_ms=PATIENT_MS, corpora=("plans", "docs"))
     assert {hit.corpus for hit in both.hits} == {"docs"}
     assert "cinnabar" not in everything(both)
 
@@ -141,12 +150,12 @@ async def test_roles_decide_what_is_visible(flow: Flow, principal: Principal | N
     """TEN-06: fails closed for whoever states nothing."""
     async with flow.client(OURS, stranger=True) as client:
         fields: dict[str, Any] = {"principal": principal} if principal is not None else {}
-        answer = await client.ask(QUESTION, graph_seeds=SEEDS, **fields)
+        answer = await client.ask(QUESTION, budget_ms=PATIENT_MS, graph_seeds=SEEDS, **fields)
         assert {report.corpus for report in answer.coverage.lanes} == visible
         assert {hit.corpus for hit in answer.hits} <= visible
         assert answer.corpus_decision is not None
         assert {row.corpus for row in answer.corpus_decision.scores} == visible
-        pinned = await client.ask(QUESTION, corpora=("board",), **fields)
+        pinned = await client.ask(QUESTION, budget_ms=PATIENT_MS, corpora=("board",), **fields)
     assert (pinned.status is Status.REJECTED) == ("board" not in visible)
     assert ("indigo" in everything(pinned)) == ("board" in visible)
 
@@ -169,7 +178,9 @@ async def test_a_filter_holds_on_every_lane(flow: Flow, condition: Filter, left:
     """TEN-02: each lane searches inside the filter and attests it."""
     seeds = ("files", "network", "formats", "operation")
     async with flow.client(OURS) as client, heard_replies(flow) as replies:
-        answer = await client.ask(QUESTION, corpora=("docs",), graph_seeds=seeds, filter=condition)
+        answer = await client.ask(
+            QUESTION, budget_ms=PATIENT_MS, corpora=("docs",), graph_seeds=seeds, filter=condition
+        )
         await eventually(lambda: len(replies) == 3)
     wanted = digest(OURS, "docs", condition)
     assert {reply.kind: reply.filter_digest for reply in replies} == dict.fromkeys(Kind, wanted)
