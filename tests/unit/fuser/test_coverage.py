@@ -111,6 +111,7 @@ def test_what_expires_names_the_stage_that_did_not_come_and_the_lanes(arrived_ms
     plan = planned([VECTOR, KEYWORD])
     joined = Joined((lost(VECTOR), lost(KEYWORD)), 0)
     made = assemble(plan, joined, EMPTY_PAGE, arrived_ms=arrived_ms, elapsed_ms=2_001.0)
+    assert made.rejection is not None
     assert (made.status, made.rejection.code, made.rejection.stage) == (Status.EXPIRED, RejectionCode.EXPIRED, stage)
     assert [one.outcome for one in made.coverage.lanes] == [LaneOutcome.FAILED] * 2
 
