@@ -36,7 +36,17 @@ def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def failed(folder: Path) -> dict[str, list[str]]:
     """Objects by failed check."""
-    command = [CHECKOV, "--framework", "kubernetes", "dockerfile", "--skip-download", "--output", "json", "-d", folder]
+    command = [
+        str(CHECKOV),
+        "--framework",
+        "kubernetes",
+        "dockerfile",
+        "--skip-download",
+        "--output",
+        "json",
+        "-d",
+        str(folder),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
     reports: list[dict[str, Any]] = json.loads(done.stdout)
     assert {report["check_type"] for report in reports} == {"kubernetes", "dockerfile"}, done.stderr

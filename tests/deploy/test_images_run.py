@@ -9,6 +9,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -141,12 +142,13 @@ async def is_probed(deployment: Object, port: int) -> bool:
     (container,) = pod(deployment)["containers"]
     paths = [container[probe]["httpGet"]["path"] for probe in ("startupProbe", "livenessProbe", "readinessProbe")]
 
-    async def answers(path: str) -> bool:
-        return (await get_page(port, path))[0] == 200
-
     for path in paths:
-        await eventually(lambda path=path: answers(path), 150, 0.2)
+        await eventually(partial(answers, port, path), 150, 0.2)
     return True
+
+
+async def answers(port: int, path: str) -> bool:
+    return (await get_page(port, path))[0] == 200
 
 
 def what_it_may(container: Container) -> str:

@@ -112,7 +112,7 @@ def test_a_folder_that_is_not_there_costs_no_key() -> None:
 def test_a_bus_that_is_away_is_told_in_one_line_within_the_stated_time() -> None:
     """No traceback of the client, and the exit code of a bus that does not run."""
     fanfuse = Path(sysconfig.get_path("scripts")) / "fanfuse"
-    command = [fanfuse, "deploy", "setup", "--nats-url", f"nats://127.0.0.1:{free_port()}", "--within", "0.5"]
+    command = [str(fanfuse), "deploy", "setup", "--nats-url", f"nats://127.0.0.1:{free_port()}", "--within", "0.5"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert (done.returncode, done.stdout) == (2, "")
     (line,) = done.stderr.splitlines()
