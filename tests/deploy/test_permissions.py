@@ -73,8 +73,11 @@ async def refused_to(installation: Installation, user: str) -> set[tuple[str, st
         await client.publish(subject, b"")
     for subject in MATRIX["subscribe"]:
         await client.subscribe(subject)
-    await client.flush()
-    await asyncio.sleep(0.1)  # every error is here; their callbacks are tasks
+    heard = -1
+    while heard < len(errors):  # their callbacks are tasks, which a busy machine may run late
+        heard = len(errors)
+        await client.flush()
+        await asyncio.sleep(0.1)
     await client.close()
     return {(found[1], found[2]) for error in errors if (found := VIOLATION.search(error))}
 
