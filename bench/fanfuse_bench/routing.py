@@ -2,9 +2,11 @@
 
 In: how many corpora a tenant has and how many decisions to make. Out: times per decision. Nothing is read from files:
 corpora, rules and texts are the same in every run. The collector is set as in a process that is ready, and the snapshot
-of backends is taken for each decision, as the router does. Messages are neither written nor parsed.
+of backends is taken for each decision, as the router does. Messages are neither written nor parsed. Beside each
+decision a fixed piece of plain Python is timed: the ratio says what a decision costs, whatever the host does meanwhile.
 """
 
+import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,8 +30,10 @@ from fanfuse_runtime.pools import PoolLook
 
 TENANT = "bench"
 SIZES = (1, 10, 100)
-STRATEGIES = ("learned", "all")
-"""What an operator gets by default, and the most a query can cost: 32 corpora in 64 lanes."""
+STRATEGIES = ("learned", "static_rules", "all")
+"""What an operator gets by default; rules alone, else every corpus; every corpus, the most that a query can cost: 32
+corpora in 64 lanes."""
+_YARDSTICK_ROWS = 200
 _WARM = 200
 _TERMS_PER_CORPUS = 40
 _SYLLABLES = ("ka", "lo", "mi", "nu", "ra", "se", "ti", "vo", "ze", "pu")
@@ -48,13 +52,14 @@ _NOW_S = 1_790_000_000.0
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What one decision selected, and its nanoseconds: by the clock, and CPU of its two parts."""
+    """What one decision selected, and its nanoseconds: by the clock, CPU of its two parts, and of the yardstick."""
 
     selected: int
     lanes: int
     wall_ns: int
     classify_ns: int
     plan_ns: int
+    yardstick_ns: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +133,17 @@ def _decide(
     ended, wall_ended = time.thread_time_ns(), time.perf_counter_ns()
     assert isinstance(planned, PlannedQuery), planned
     selected = len(planned.plan.corpus_decision.selected_corpora)
-    return Decision(selected, len(planned.plan.lanes), wall_ended - wall, between - cpu, ended - between)
+    lanes = len(planned.plan.lanes)
+    return Decision(selected, lanes, wall_ended - wall, between - cpu, ended - between, _yardstick_ns())
+
+
+def _yardstick_ns() -> int:
+    """What the host takes just now for rows that are built, sorted and written."""
+    started = time.thread_time_ns()
+    rows = [{"name": f"lane{n}", "kind": str(n % 3), "weight": n * 7 % 31 / 7} for n in range(_YARDSTICK_ROWS)]
+    rows.sort(key=lambda row: row["weight"])
+    json.dumps(rows)
+    return time.thread_time_ns() - started
 
 
 def _word(number: int) -> str:
@@ -170,7 +185,7 @@ def report(timed: Sequence[Timed]) -> str:
     """Times in milliseconds, as Markdown."""
     header = (
         "corpora", "strategy", "selected", "lanes", "decision p50 / p95 ms", "CPU p50 / p95 ms",
-        "of it classify p50 / p95", "of it plan p50 / p95",
+        "of it classify p50 / p95", "of it plan p50 / p95", "yardstick p50 ms", "decisions p50 in yardsticks",
     )  # fmt: skip
     return table(header, [_row(one) for one in timed])
 
@@ -178,6 +193,7 @@ def report(timed: Sequence[Timed]) -> str:
 def _row(one: Timed) -> Sequence[object]:
     rows = one.decisions
     cpu = [row.classify_ns + row.plan_ns for row in rows]
+    yardstick = quantile([row.yardstick_ns for row in rows], 0.5)
     return (
         one.corpora,
         one.strategy,
@@ -187,6 +203,8 @@ def _row(one: Timed) -> Sequence[object]:
         _ms(cpu),
         _ms([row.classify_ns for row in rows]),
         _ms([row.plan_ns for row in rows]),
+        f"{yardstick / 1e6:.3f}",
+        f"{quantile(cpu, 0.5) / yardstick:.2f}",
     )
 
 
