@@ -4,6 +4,7 @@ The whole flow runs on them while each server dies once. A follower may answer a
 stored, so the fuser reads a second time: without faults every answer is complete.
 """
 
+import asyncio
 import re
 from collections.abc import AsyncIterator, Callable
 
@@ -121,7 +122,7 @@ async def test_a_server_that_is_asked_to_leave_takes_nothing_with_it(
     assert isinstance(cluster, NatsCluster)
     await eventually(lambda: is_complete(running), 90, 1.0)
     name = await eventually(lambda: leader_of(running, streams.QUERIES.name), 60)
-    cluster.leave(name)
+    asyncio.get_running_loop().call_later(2.0, cluster.leave, name)
     result = await run.run(running, load("leaving", int(RATE * LEFT_AFTER_S)), (), say)
     await eventually(lambda: not cluster.servers[name].is_alive, 60)
     cluster.start()
