@@ -1,5 +1,7 @@
 """The whole decision: blank queries are refused, fields that matter change the result, others don't."""
 
+import math
+
 import pytest
 from pydantic import ValidationError
 
@@ -197,3 +199,25 @@ def test_many_faults_are_counted_not_listed():
 
     assert message.count(";") == 3
     assert message.endswith("and 3 more")
+
+
+@pytest.mark.parametrize("score", [math.nan, math.inf, "much", None])
+def test_a_scorer_that_gives_no_number_is_refused(score):
+    class Odd:
+        def score(self, text, expansion_terms, cards):
+            return {cards[0].corpus: score}
+
+    with pytest.raises((ValidationError, TypeError)):
+        classify(SubmittedQuery(text="x"), "t", CARDS, Classifiers(classify_shape, Odd(), StaticRules()))
+
+
+def test_a_scorer_may_count_in_whole_numbers():
+    class Whole:
+        def score(self, text, expansion_terms, cards):
+            return {cards[0].corpus: 2}
+
+    found = classify(SubmittedQuery(text="x"), "t", CARDS, Classifiers(classify_shape, Whole(), StaticRules()))
+    assert isinstance(found, Classification)
+    [row] = found.corpus_scores
+    assert (row.score, type(row.score)) == (2.0, float)
+    assert CorpusScore.from_json(row.to_json()) == row
