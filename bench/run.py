@@ -19,6 +19,7 @@ from fanfuse_bench import (
     fusers,
     fusion,
     fusion_report,
+    growth,
     indexing,
     join,
     peer_quality,
@@ -118,7 +119,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
     parts = parser.add_subparsers(
         dest="part",
-        metavar="flow | floor | rate | routing | fusion | quality | indexing | faults | fusers | sizing | soak",
+        metavar="flow | floor | growth | rate | routing | fusion | quality | indexing | faults | fusers | soak | …",
     )
     flows = parts.add_parser("flow", help="latency, CPU per query and its shares, of the whole flow in one process")
     _add_common(flows, 2_000)
@@ -138,6 +139,7 @@ def _parser() -> argparse.ArgumentParser:
     compare.add_options(parts.add_parser("compare", help="beside LangChain, Haystack, LlamaIndex (installs them)"))
     peer_quality.add_options(parts.add_parser("peer-quality", help="peers' fusion of lists that a flow fused"))
     peers.add_options(parts.add_parser("peers", help="one fusion beside ranx, LangChain and Haystack (installs them)"))
+    growth.add_options(parts.add_parser("growth", help="1 to 32 lanes: what each more costs the flow and the floor"))
     early.add_options(parts.add_parser("early", help="a lane ten times slower than the rest, by its requirement"))
     indexing.add_options(parts.add_parser("indexing", help="building and searching the embedded engines, by size"))
     quality_report.add_options(parts.add_parser("quality", help="judged questions through the flow: lanes and answers"))
@@ -175,6 +177,8 @@ async def _measure(options: argparse.Namespace) -> faults.Report:
             return await fusers.measure(options)
         case "sizing":
             return await sizing.measure(options)
+        case "growth":
+            return faults.Report(await growth.measure(options), kept=True)
         case "soak":
             return await soak.measure(options)
         case "peer-quality":

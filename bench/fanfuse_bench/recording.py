@@ -60,8 +60,8 @@ def read(path: Path) -> Recording:
     return Recording(lanes=lanes, **plain)
 
 
-async def record(url: str, tenant: str, query: SubmittedQuery) -> Recording:
-    """Ask once and keep what was said."""
+async def record(url: str, tenant: str, query: SubmittedQuery, query_id: str = "recorded") -> Recording:
+    """Ask once, under an id that was not used before, and keep what was said."""
     heard: list[Msg] = []
 
     async def hear(msg: Msg) -> None:
@@ -71,25 +71,25 @@ async def record(url: str, tenant: str, query: SubmittedQuery) -> Recording:
     await listener.subscribe(f"{subjects.ROOT}.>", cb=hear)
     await listener.flush()
     async with Client(url, tenant, principal=Principal(id="bench")) as client:
-        await client.ask(query, query_id="recorded")
+        await client.ask(query, query_id=query_id)
     await listener.flush()
     await asyncio.sleep(0.2)
     await listener.close()
-    return _recording(tenant, heard)
+    return _recording(tenant, query_id, heard)
 
 
-def _recording(tenant: str, heard: list[Msg]) -> Recording:
+def _recording(tenant: str, query_id: str, heard: list[Msg]) -> Recording:
     bodies = {msg.subject: msg.data for msg in heard}
     commands = {
         json.loads(msg.data)["lane"]: msg for msg in heard if msg.subject.startswith(f"{subjects.ROOT}.retrieve.")
     }
     lanes = tuple(
-        Lane(msg.subject, name, msg.data, bodies[subjects.retrieved(tenant, "recorded", name)])
+        Lane(msg.subject, name, msg.data, bodies[subjects.retrieved(tenant, query_id, name)])
         for name, msg in sorted(commands.items())
     )
     return Recording(
-        bodies[subjects.query_classified(tenant, "recorded")],
-        bodies[subjects.query_planned(tenant, "recorded")],
-        bodies[subjects.query_fused(tenant, "recorded")],
+        bodies[subjects.query_classified(tenant, query_id)],
+        bodies[subjects.query_planned(tenant, query_id)],
+        bodies[subjects.query_fused(tenant, query_id)],
         lanes,
     )
