@@ -106,7 +106,9 @@ async def test_a_full_queue_refuses_by_type_and_loses_nothing(running: Fleet, sa
     assert result.balance.broken == ()
     assert result.settled
     assert set(result.refused) <= {"Overloaded"}
-    assert set(result.balance.reasons) <= {"overloaded", "expired"}
+    # What expired names the stage that it waited for.
+    waited = {f"expired waiting for {stage.value}" for stage in Stage}
+    assert set(result.balance.reasons) <= {"overloaded", *waited}
     assert result.refused or "overloaded" in result.balance.reasons
     say(f"{told(result)}; {sum(result.refused.values())} refused before they were accepted")
 
