@@ -100,7 +100,8 @@ class _Asked:
             self.failed[type(error).__name__] += 1
             return
         if answer.status not in _ANSWERED:
-            self.failed[answer.status.value] += 1
+            why = answer.rejection.message if answer.rejection else "no reason"
+            self.failed[f"{answer.status.value}: {why}"] += 1
             return
         self.latencies_ms.append((time.perf_counter() - began) * 1e3)
         self.whole += _is_whole(answer)

@@ -84,7 +84,7 @@ def _lists(asked: AskedQuery) -> list[Scored]:
 def fuse_all(records: Sequence[AskedQuery]) -> dict[str, list[list[str]]]:
     """Chunk ids per record, by peer."""
     lists = [_lists(record) for record in records]
-    return {name: list(map(build(), lists)) for name, build in PEERS.items()}
+    return {name: [fuse(one) if one else [] for one in lists] for name, build in PEERS.items() for fuse in (build(),)}
 
 
 if __name__ == "__main__":
