@@ -54,7 +54,7 @@ test: $(STAMP) ## run the tests, three files at a time (PYTEST_ARGS="-k name" fo
 	@echo "ran: $(TESTS); the others: make test-slow, make test-nightly, make test-engines"
 
 test-slow: $(STAMP) ## run what takes long: load, outages, ranking quality on judged collections
-	@$(BIN)/pytest -m "slow and not engine" $(PYTEST_ARGS)
+	@$(BIN)/pytest -m "slow and not (engine or nightly)" $(PYTEST_ARGS)
 
 test-nightly: $(STAMP) ## run what takes minutes each: alerts on a real Prometheus, a long outage, planted secrets
 	@$(BIN)/pytest -m nightly -rs

@@ -106,25 +106,25 @@ def test_list_and_show_name_it_without_its_text_and_filters_are_exact(running):
     ours = unreadable(running, "acme", "bad1", json.dumps({"text": SECRET, "nope": 1}).encode())
     theirs = unreadable(running, "acme2", "bad1", b"no json")
 
-    table = running.must("deadletter", "list")
+    table = running.must_call("deadletter", "list")
     assert "undecodable" in table
-    found = json.loads(running.must("deadletter", "list", "--tenant", "acme", "--json"))
+    found = json.loads(running.must_call("deadletter", "list", "--tenant", "acme", "--json"))
     assert ours in {one["id"] for one in found}
     assert {one["tenant"] for one in found} == {"acme"}
-    shown = running.must("deadletter", "show", str(ours))
+    shown = running.must_call("deadletter", "show", str(ours))
     assert "nope" in shown
     assert SECRET not in table + shown + json.dumps(found)
-    assert SECRET in running.must("deadletter", "show", str(ours), "--payload")
-    last = json.loads(running.must("deadletter", "list", "--last", "1", "--json"))
+    assert SECRET in running.must_call("deadletter", "show", str(ours), "--payload")
+    last = json.loads(running.must_call("deadletter", "list", "--last", "1", "--json"))
     assert [one["id"] for one in last] == [theirs]
-    assert json.loads(running.must("deadletter", "list", "--stage", "fuser", "--json")) == []
+    assert json.loads(running.must_call("deadletter", "list", "--stage", "fuser", "--json")) == []
 
 
 def test_what_nobody_can_read_and_what_is_answered_is_not_sent_again(running):
     bad = unreadable(running, "acme", "bad2", b'{"txt": "typo"}')
-    asked = running.must("ask", "holiday", "--tenant", "acme", "--json")
+    asked = running.must_call("ask", "holiday", "--tenant", "acme", "--json")
     answered = given_up(running, Answer.from_json(asked.encode()).query_id, "holiday")
-    refused = running.fanfuse("deadletter", "retry", str(bad), str(answered), "999999")
+    refused = running.call("deadletter", "retry", str(bad), str(answered), "999999")
 
     assert refused.returncode == 1
     assert f"{bad}: it still can't be read (text: Field required)" in refused.stderr
@@ -166,4 +166,4 @@ def test_drop_deletes_and_an_unknown_id_is_said(running):
     assert f"{letter}: dropped" in done.stdout
     assert "there is no dead letter 999999" in done.stderr
     assert "deadletter.dropped" in done.stderr
-    assert running.fanfuse("deadletter", "show", str(letter)).returncode == 2
+    assert running.call("deadletter", "show", str(letter)).returncode == 2

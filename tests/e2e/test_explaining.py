@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow
 
 def test_an_answer_is_explained_from_what_is_stored(running, acme_docs, tmp_path):
     running.must("index", str(acme_docs), "--tenant", "acme", "--corpus", "docs", "--public")
-    asked = running.must("ask", "How many days of holiday do employees take?", "--tenant", "acme", "--json")
+    asked = running.must_call("ask", "How many days of holiday do employees take?", "--tenant", "acme", "--json")
     answer = Answer.from_json(asked.encode())
     picture = tmp_path / "timeline.svg"
     shown = running.must("explain", answer.query_id, "--tenant", "acme", "--picture", str(picture))
@@ -34,7 +34,7 @@ def test_an_answer_is_explained_from_what_is_stored(running, acme_docs, tmp_path
     assert "fuser" in drawn
     assert "docs keyword/main" in drawn
 
-    found = Explanation.from_json(running.must("explain", answer.query_id, "--tenant", "acme", "--json").encode())
+    found = Explanation.from_json(running.must_call("explain", answer.query_id, "--tenant", "acme", "--json").encode())
     assert found.status is Status.COMPLETE
     assert found.audited is True
     assert all(hit.sum_is_score for hit in found.hits)
@@ -47,15 +47,15 @@ def test_an_answer_is_explained_from_what_is_stored(running, acme_docs, tmp_path
 
 
 def test_a_refusal_is_explained_and_an_unknown_query_is_said(running):
-    refused = running.fanfuse("ask", "anything", "--tenant", "nobody", "--json")
+    refused = running.call("ask", "anything", "--tenant", "nobody", "--json")
     query_id = Answer.from_json(refused.stdout.encode()).query_id
-    found = json.loads(running.must("explain", query_id, "--tenant", "nobody", "--json"))
+    found = json.loads(running.must_call("explain", query_id, "--tenant", "nobody", "--json"))
     assert found["rejection"]["code"] == RejectionCode.NO_VISIBLE_CORPUS.value
 
-    other = running.fanfuse("explain", query_id, "--tenant", "acme")
+    other = running.call("explain", query_id, "--tenant", "acme")
     assert other.returncode == 2
     assert "has no stored answer" in other.stderr
     assert "24 hours" in other.stderr
-    png = running.fanfuse("explain", query_id, "--tenant", "nobody", "--picture", "x.png")
+    png = running.call("explain", query_id, "--tenant", "nobody", "--picture", "x.png")
     assert png.returncode == 2
     assert ".svg" in png.stderr

@@ -39,7 +39,7 @@ def manual(running, tmp_path_factory) -> Path:
 
 
 def asked(running, **condition: object) -> Answer:
-    done = running.fanfuse("ask", "pump switch", "--tenant", "acme", "--filter", json.dumps(condition), "--json")
+    done = running.call("ask", "pump switch", "--tenant", "acme", "--filter", json.dumps(condition), "--json")
     return Answer.from_json(done.stdout.encode())
 
 
