@@ -38,7 +38,7 @@ GUARDED: Final = "LangChain, each retriever with a fallback"
 _CORPUS: Final = "musique-200"
 _MODEL: Final = "all-MiniLM-L6-v2"
 _CALM_BUDGET_MS: Final = 30_000
-_WARM: Final[dict[str, Any]] = {"queries": 50, "pace": {"at_once": 8}}
+_WARM: Final[dict[str, Any]] = {"queries": 50, "pace": {"at_once": 2}, "calm": True}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -159,7 +159,7 @@ async def _fanfuse(ground: Ground, away_s: float, budget_ms: int) -> AsyncIterat
         await where.operator.put_card(ground.card, over=0)
         arguments = (where.server.url, str(ground.data_dir), str(away_s))
         async with measured("compare_host", *arguments, log=where.folder / "host.log") as host:
-            yield FanfuseSubject(where, host, ground.queries(budget_ms))
+            yield FanfuseSubject(where, host, ground.queries(budget_ms), ground.queries(_CALM_BUDGET_MS))
 
 
 @asynccontextmanager

@@ -1,10 +1,11 @@
 """Judged queries asked through the bus, as any caller does, and the lists of lanes behind each answer.
 
 In: a collection's questions. Out: a record per question. The lists are those that the workers stored; only what was
-fused is kept. It never retries and never leaves a question out: an incomplete answer is a record that says so.
+fused is kept. It never asks twice and never leaves a question out: an incomplete answer is a record that says so.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from secrets import token_hex
 from typing import Final
@@ -20,11 +21,18 @@ from fanfuse_contracts.quorum import LOST
 from fanfuse_contracts.retrieval import LaneReply
 from fanfuse_contracts.tokens import Token
 from fanfuse_evaluation.lane_lists import AnsweredHit, AskedQuery, LaneList
-from fanfuse_runtime.bus import Bus
+from fanfuse_runtime.bus import Bus, StoredMessage
+from fanfuse_runtime.errors import BusError
 
 DEPTH: Final = limits.MAX_TOP_K
 _FUSED: Final = frozenset({LaneOutcome.ANSWERED, LaneOutcome.CUT})
+_PAUSES_S: Final = (0.5, 2.0, 5.0)
+"""Replies are kept for five minutes: a busy broker may be asked again."""
 _MISSED: Final = LOST | {LaneOutcome.CUT}
+
+
+class UnreadableListsError(OperatorError):
+    """The broker does not give what it stores."""
 
 
 class ForeignChunkError(OperatorError):
@@ -101,9 +109,20 @@ def _query(asked: Questions, key: str, manner: Manner) -> SubmittedQuery:
 
 
 async def _replies(bus: Bus, tenant: str, query_id: str) -> dict[str, LaneReply]:
-    """The stored replies by lane: what the fuser reads and hears."""
-    stored = await bus.last_of_each(streams.RETRIEVED.name, subjects.retrieved_of_query(tenant, query_id))
+    """The stored replies by lane: what the fuser reads and hears. Raises `UnreadableListsError`."""
+    stored = await _read(bus, subjects.retrieved_of_query(tenant, query_id), _PAUSES_S)
     return {subjects.parse_lane(message.subject): LaneReply.from_json(message.data) for message in stored}
+
+
+async def _read(bus: Bus, pattern: str, pauses_s: Sequence[float]) -> list[StoredMessage]:
+    """Read again after each of the pauses."""
+    try:
+        return await bus.last_of_each(streams.RETRIEVED.name, pattern)
+    except BusError as error:
+        if not pauses_s:
+            raise UnreadableListsError(f"the lists of a query can't be read: {error}") from error
+    await asyncio.sleep(pauses_s[0])
+    return await _read(bus, pattern, pauses_s[1:])
 
 
 def _lists(answer: Answer, replies: Mapping[str, LaneReply]) -> Iterator[LaneList]:
