@@ -7,7 +7,7 @@ logs. Only the benchmark's own process may be changed like this.
 """
 
 import asyncio
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, TypeVar
 
 from fanfuse_backend_workers import service as workers
@@ -16,10 +16,12 @@ from fanfuse_classifier import bus as classifier
 from fanfuse_contracts.answer import Answer
 from fanfuse_contracts.base import Model
 from fanfuse_contracts.classification import QueryClassified
-from fanfuse_contracts.plan import QueryPlanned, RetrieveCommand
+from fanfuse_contracts.plan import Lane, QueryPlanned, RetrieveCommand
+from fanfuse_contracts.retrieval import LaneHit
 from fanfuse_corpus_router import bus as router
 from fanfuse_corpus_router.domain.planning import PlannedQuery
 from fanfuse_fuser import joining
+from fanfuse_fuser.domain import join
 from fanfuse_fuser.domain.quality import Tally
 
 _Function = Callable[..., Any]
@@ -33,6 +35,7 @@ def record_decisions(delay_s: float) -> None:
     _replace(workers, lambda _real: _recorded_worker(delay_s), "Worker")
     _replace(joining, _first, "can_be_early", "has_a_page", "ranked_lists", "fuse", "page_of", "lanes_to_report")
     _replace(joining, _assembled, "assemble")
+    _replace(join, _ranked, "RankedList")
     _replace(Tally, lambda _real: lambda *_: None, "add")
 
 
@@ -63,6 +66,13 @@ def _planned(real: _Function) -> _Function:
         return PlannedQuery(known.plan, tuple(_copy(one, **mine) for one in known.commands))
 
     return recorded
+
+
+def _ranked(real: _Function) -> _Function:
+    def lane_and_reply(lane: Lane, hits: Sequence[LaneHit]) -> Hashable:
+        return lane.name, bool(hits)
+
+    return _first(real, lane_and_reply)
 
 
 def _assembled(real: _Function) -> _Function:
