@@ -64,6 +64,14 @@ def _walk_the_tests_once() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
+def _logs_as_before() -> Iterator[None]:
+    """A command that a test calls sets up the logs of its process: those of the tests are put back."""
+    before = structlog.get_config()
+    yield
+    structlog.configure(**before)
+
+
+@pytest.fixture(autouse=True)
 def _never_hang() -> Iterator[None]:
     """A test that hangs fails after four minutes instead of holding the whole run."""
 

@@ -14,8 +14,8 @@ from fanfuse_backend_workers.adapters.lucene_failures import ServerError
 from fanfuse_backend_workers.ports import EngineResult, SearchEngine, SearchError, SearchRequest
 from fanfuse_backend_workers.servers import ServerBackend, ServerSettings
 from fanfuse_contracts.enums import FailureKind
+from fanfuse_testing.ports import free_port
 from fanfuse_testing.server_case import card_of
-from tests.servers.opensearch import free_port
 from tests.servers.opensearch_errors import (
     BUSY,
     KEY,

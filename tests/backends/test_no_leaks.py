@@ -164,7 +164,7 @@ async def leaks_of(backend: ServerBackend, filters: list[Filter]) -> Tally:
     return tally
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant")
 async def test_no_qdrant_in_process_leaks(say: Callable[[str], None]) -> None:
     backend = QdrantServer(AsyncQdrantClient(":memory:"), NAMESPACE, connections=4)

@@ -27,7 +27,7 @@ class Kept(AsyncQdrantClient):
         """The store goes with its last user."""
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 class TestQdrantInProcess(ServerSuite):
     """The client's own copy of the engine, in Python: over HTTP below it is the engine itself."""
 

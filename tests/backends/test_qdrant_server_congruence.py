@@ -39,7 +39,7 @@ KEY = IndexKey("acme", "docs", "g1")
 DIMENSIONS = 16
 
 
-@pytest.fixture(params=["in process", "over HTTP"])
+@pytest.fixture(params=[pytest.param("in process", marks=pytest.mark.nightly), "over HTTP"])
 def place(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

@@ -17,10 +17,10 @@ from fanfuse_backend_workers.servers import IndexKey, ServerBackend, ServerSetti
 from fanfuse_contracts.enums import FailureKind, Kind
 from fanfuse_testing.engine_suite import chunk
 from fanfuse_testing.engine_suite import request as searching
+from fanfuse_testing.ports import free_port
 from fanfuse_testing.server_case import card_of, delete_all, found, write
 from tests.deploy.certificates import write_certificates
 from tests.servers.neo4j import SHARED_RELEASES, label, neo4j_settings
-from tests.servers.opensearch import free_port
 from tests.servers.qdrant import QdrantShim
 from tests.servers.tls_front import tls_front
 

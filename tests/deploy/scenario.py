@@ -30,7 +30,7 @@ from fanfuse_runtime.server import NatsServer
 from fanfuse_runtime.service import Service
 from fanfuse_runtime.setup import ensure_consumer
 from fanfuse_testing.flow import Flow, eventually, running_flow, sample_chunk
-from fanfuse_testing.processes import free_port
+from fanfuse_testing.ports import free_port
 from tests.flow.airships import FIELDS, QUESTION, SEEDS, library
 from tests.flow.registered_cards import register
 from tests.servers.prometheus import Prometheus

@@ -21,7 +21,8 @@ from fanfuse_contracts.enums import Stage, Status
 from fanfuse_contracts.query import Principal
 from fanfuse_runtime.server import NatsServer
 from fanfuse_testing.flow import eventually
-from fanfuse_testing.processes import free_port, get_page
+from fanfuse_testing.ports import free_port
+from fanfuse_testing.processes import get_page
 from tests.deploy.certificates import write_certificates
 from tests.deploy.containers import PODMAN, Container, missing_images, podman, words_of
 from tests.deploy.cross_checks import Object, pod

@@ -14,7 +14,7 @@ from fanfuse_all_in_one.deploying.setting_up import set_up
 from fanfuse_contracts import subjects
 from fanfuse_runtime.server import NatsServer
 from fanfuse_testing.flow import eventually
-from fanfuse_testing.processes import free_port
+from fanfuse_testing.ports import free_port
 from tests.deploy.scaler import POOL, Monitor, scaler
 
 

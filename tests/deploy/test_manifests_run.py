@@ -19,7 +19,8 @@ from fanfuse_contracts import streams
 from fanfuse_runtime.children import ended_with_parent
 from fanfuse_runtime.server import NatsServer
 from fanfuse_testing.flow import eventually
-from fanfuse_testing.processes import free_port, get_page
+from fanfuse_testing.ports import free_port
+from fanfuse_testing.processes import get_page
 from tests.deploy.cross_checks import pod
 from tests.deploy.rendered import Objects, objects, prepare
 

@@ -25,7 +25,7 @@ RATE = 15.0
 LONGEST_S = 240
 BUDGET_MS = 15_000
 """A busy machine may take longer than the default; whatever is lost shows all the same."""
-OFTEN = {Stage.BACKEND_WORKERS, Stage.FUSER}
+OFTEN = {Stage.FUSER}
 """What holds most when it is asked to stop; the others are replaced in nightly runs."""
 TEXT = "What did Alice Smith of Acme Corp say about solar panels?"
 PROCESS = yaml.safe_load((K8S / "components/process/process.yaml").read_text(encoding="utf-8"))["spec"]

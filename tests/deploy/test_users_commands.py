@@ -16,7 +16,7 @@ from fanfuse_contracts import permissions
 from fanfuse_contracts.access import Access
 from fanfuse_contracts.enums import Kind
 from fanfuse_runtime.server import NatsServer, find_nats_server
-from fanfuse_testing.processes import free_port
+from fanfuse_testing.ports import free_port
 
 MIXED = """
 backends:

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import structlog
 from typer.testing import CliRunner
 
 from fanfuse_cli.main import app
+from fanfuse_testing.flow import logs_of_a_process
 
 FANFUSE = Path(sys.executable).with_name("fanfuse")
 START_S = 90.0
@@ -48,11 +48,8 @@ class Installation:
 
     def call(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run one command to its end in this process: a second less for what is not about being a process."""
-        before = structlog.get_config()
-        try:
+        with logs_of_a_process():
             done = CliRunner(env=self.environment).invoke(app, arguments)
-        finally:
-            structlog.configure(**before)
         if done.exception is not None and not isinstance(done.exception, SystemExit):
             raise done.exception
         return subprocess.CompletedProcess(arguments, done.exit_code, done.stdout, done.stderr)

@@ -32,24 +32,26 @@ def write(tmp_path: Path):
 
 
 def cards(installation, *arguments: str) -> dict[str, CorpusCard]:
-    said = installation.must("corpus", "list", "--json", *arguments)
+    said = installation.must_call("corpus", "list", "--json", *arguments)
     return {card.corpus: card for card in (CorpusCard.model_validate(row) for row in json.loads(said))}
 
 
 def asked(installation) -> Answer:
-    done = installation.must("ask", "How many days of holiday?", "--tenant", "acme", "--json", "--budget-ms", "20000")
+    done = installation.must_call(
+        "ask", "How many days of holiday?", "--tenant", "acme", "--json", "--budget-ms", "20000"
+    )
     return Answer.from_json(done.encode())
 
 
 def test_seeding_says_what_it_did_and_does_nothing_twice(installation, acme_docs, write):
     file = write("{store: kv}")
     installation.up()
-    dry = installation.must("corpus", "seed", "-f", file, "--dry-run").splitlines()
+    dry = installation.must_call("corpus", "seed", "-f", file, "--dry-run").splitlines()
     assert dry == ["created acme/docs", "created acme/legal"]
     assert cards(installation) == {}
     assert installation.must("corpus", "seed", "-f", file).splitlines() == dry
     installation.must("index", str(acme_docs), "--tenant", "acme", "--corpus", "docs", "-f", file)
-    again = installation.must("corpus", "seed", "-f", file).splitlines()
+    again = installation.must_call("corpus", "seed", "-f", file).splitlines()
     assert again == ["unchanged acme/docs", "unchanged acme/legal"]
     found = cards(installation)
     assert (found["docs"].display_name, found["docs"].chunks, found["docs"].public) == ("Documents", 3, True)
@@ -57,7 +59,7 @@ def test_seeding_says_what_it_did_and_does_nothing_twice(installation, acme_docs
     assert asked(installation).hits[0].title.startswith("Annual leave")
 
     one = write("{store: kv}", CORPORA.replace("Documents", "Papers").partition("  - {id: legal")[0])
-    rows = json.loads(installation.must("corpus", "seed", "-f", one, "--prune", "--json"))
+    rows = json.loads(installation.must_call("corpus", "seed", "-f", one, "--prune", "--json"))
     assert rows == [
         {"corpus": "acme/docs", "change": "changed", "fields": ["display_name"]},
         {"corpus": "acme/legal", "change": "pruned", "fields": []},
@@ -70,7 +72,7 @@ def test_with_the_registry_in_the_file_there_is_nothing_to_seed_and_index_works(
     assert set(cards(installation, "-f", file)) == {"docs", "legal"}
     assert not installation.data.exists(), "listing a file needs no bus"
     installation.up("--file", file)
-    refused = installation.fanfuse("corpus", "seed", "-f", file)
+    refused = installation.call("corpus", "seed", "-f", file)
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
     assert "nothing to seed" in refused.stderr
     installation.must("index", str(acme_docs), "--tenant", "acme", "--corpus", "docs", "-f", file)

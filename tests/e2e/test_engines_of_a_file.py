@@ -38,7 +38,9 @@ def file(tmp_path: Path, servers: tuple[QdrantShim, NoidaServer]) -> str:
 
 
 def asked(installation) -> Answer:
-    done = installation.must("ask", "How many days of holiday?", "--tenant", "acme", "--json", "--budget-ms", "20000")
+    done = installation.must_call(
+        "ask", "How many days of holiday?", "--tenant", "acme", "--json", "--budget-ms", "20000"
+    )
     return Answer.from_json(done.encode())
 
 

@@ -9,6 +9,7 @@ import urllib.request
 from fanfuse_contracts.answer import Answer
 from fanfuse_contracts.enums import Stage, Status
 from fanfuse_testing.flow import eventually
+from fanfuse_testing.ports import free_port
 
 
 def test_index_with_nothing_running_then_up_finds_it(installation, acme_docs):
@@ -56,7 +57,7 @@ def test_a_service_runs_once_per_data_directory(installation):
 
 
 def test_operators_endpoints_answer(installation):
-    port = _free_port()
+    port = free_port()
     installation.up("--ops-port", str(port))
     for path in ("healthz", "readyz"):
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/{path}", timeout=5) as answer:
@@ -86,13 +87,6 @@ def test_a_wrong_configuration_names_file_and_key(installation, tmp_path):
     assert "max_corpra" in done.stderr
     assert "max_corpora" in done.stderr
     assert installation.left_behind() == []
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 async def test_a_bus_that_dies_is_started_again_and_answers_again(installation, acme_docs):

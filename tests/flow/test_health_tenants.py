@@ -21,7 +21,7 @@ from tests.flow.server_flow import serving, write_config
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 BAD, GOOD = "acme", "globex"
-BUDGET_MS = 20_000
+BUDGET_MS = 30_000
 FLOOD, CEILING = 400, 32
 MODEL = "all-MiniLM-L6-v2"
 

@@ -124,7 +124,7 @@ def lists_of(kind: Kind, lanes: Lanes) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize(
-    ("name", "least_keyword"), [("cranfield", 0.35), pytest.param("scifact", 0.675, marks=pytest.mark.slow)]
+    ("name", "least_keyword"), [("cranfield", 0.35), pytest.param("scifact", 0.675, marks=pytest.mark.nightly)]
 )
 async def test_every_query_is_fused_as_the_reference_does(
     flow: Flow, shared: Path, say: Callable[[str], None], name: str, least_keyword: float

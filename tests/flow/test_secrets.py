@@ -27,7 +27,8 @@ from fanfuse_contracts import headers, streams, subjects, tracing
 from fanfuse_contracts.enums import Stage
 from fanfuse_contracts.query import Principal, SubmittedQuery
 from fanfuse_testing.flow import eventually
-from fanfuse_testing.processes import Processes, free_port
+from fanfuse_testing.ports import free_port
+from fanfuse_testing.processes import Processes
 from tests.flow.airships import FIELDS, QUESTION, library
 
 pytestmark = [pytest.mark.nightly, pytest.mark.asyncio(loop_scope="module")]

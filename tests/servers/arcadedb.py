@@ -17,9 +17,9 @@ from pydantic import SecretStr
 
 from fanfuse_backend_workers.servers import ServerSettings
 from fanfuse_runtime.children import ended_with_parent
+from fanfuse_testing.ports import free_port
 from tests.servers.child import ChildServer, started_or_skipped
 from tests.servers.neo4j import PASSWORD
-from tests.servers.opensearch import free_port
 from tests.servers.wheels import installed
 
 _PACKAGE: Final = "arcadedb-embedded==26.10.2.post1"

@@ -17,10 +17,10 @@ from pydantic import SecretStr
 
 from fanfuse_backend_workers.servers import ServerSettings
 from fanfuse_runtime.children import ended_with_parent
+from fanfuse_testing.ports import free_port
 from tests.servers.child import ChildServer, started_or_skipped
 from tests.servers.maven import class_path, java_for
 from tests.servers.neo4j_release import Neo4jRelease
-from tests.servers.opensearch import free_port
 
 NEO4J_URI: Final = "NEO4J_URI"
 NEO4J_5: Final = Neo4jRelease("5.26.16", 17)

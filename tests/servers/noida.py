@@ -17,8 +17,8 @@ import pytest
 
 from fanfuse_contracts.filters import ORDER_OPS, Filter, Leaf, Op, leaves
 from fanfuse_runtime.children import ended_with_parent
+from fanfuse_testing.ports import free_port
 from tests.servers.child import ChildServer, started_or_skipped
-from tests.servers.opensearch import free_port
 
 _START_WITHIN_S: Final = 20.0
 

@@ -6,16 +6,15 @@ this machine, keeps its data in a temporary folder and ends with the process tha
 
 import atexit
 import os
-import socket
 import subprocess
 import time
 import urllib.request
-from contextlib import closing
 from functools import cache
 from pathlib import Path
 from typing import Final, Self
 
 from fanfuse_runtime.children import ended_with_parent
+from fanfuse_testing.ports import free_port
 from tests.servers.child import ChildServer, started_or_skipped
 from tests.servers.maven import class_path, java_for
 from tests.servers.opensearch_release import OPENSEARCH_2, OPENSEARCH_3, Release
@@ -79,14 +78,6 @@ def _shared(release: Release) -> OpenSearchServer:
     server = own_opensearch(release)
     atexit.register(server.close)
     return server
-
-
-def free_port() -> int:
-    """A port of this machine that nobody uses now."""
-    with closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def _answers(url: str) -> bool:

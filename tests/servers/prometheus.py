@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from fanfuse_runtime.children import ended_with_parent
-from fanfuse_testing.processes import free_port
+from fanfuse_testing.ports import free_port
 from tests.servers.child import ChildServer
 from tests.servers.maven import CACHE, MissingServerError
 

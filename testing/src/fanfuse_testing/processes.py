@@ -7,7 +7,6 @@ killed, and the kernel ends the children if the tests die.
 import asyncio
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -28,6 +27,7 @@ from fanfuse_contracts.enums import Stage
 from fanfuse_runtime.children import ended_with_parent
 from fanfuse_runtime.server import NatsServer
 from fanfuse_testing.flow import Deployment, eventually
+from fanfuse_testing.ports import free_port
 from fanfuse_testing.samples import total
 
 READY_WITHIN_S: Final = 90.0
@@ -101,14 +101,6 @@ def _get(url: str) -> tuple[int, str]:
         return error.code, error.read().decode()
     except OSError:
         return 0, ""
-
-
-def free_port() -> int:
-    """A port that nothing listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @dataclass(frozen=True, slots=True)

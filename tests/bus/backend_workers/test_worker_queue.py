@@ -141,7 +141,7 @@ async def test_a_burst_on_a_fast_engine_passes(keyword_worker, caller, world) ->
         return EngineResult((EngineHit("a", 1.0, "h"),))
 
     world.behaviour = fast
-    await asyncio.gather(*(caller.send(caller.command(f"q{number}")) for number in range(100)))
+    await asyncio.gather(*(caller.send(caller.command(f"q{number}", budget_ms=30_000)) for number in range(100)))
     replies = [await caller.reply(f"q{number}") for number in range(100)]
     assert {reply.outcome for reply in replies} == {LaneOutcome.ANSWERED}
     assert world.most_running <= limits.WORKER_IN_FLIGHT_PER_CORPUS

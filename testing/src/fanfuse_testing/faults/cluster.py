@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Self
 
 from fanfuse_runtime.server import NatsServer
-from fanfuse_testing.processes import free_port
+from fanfuse_testing.ports import free_port
 
 
 class NatsCluster:

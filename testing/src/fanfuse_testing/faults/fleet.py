@@ -16,7 +16,8 @@ from fanfuse_testing import simulated, simulated_workers
 from fanfuse_testing.faults.cluster import NatsCluster
 from fanfuse_testing.faults.disk import SmallDisk
 from fanfuse_testing.faults.replies import ReplyFaults
-from fanfuse_testing.processes import Processes, free_port
+from fanfuse_testing.ports import free_port
+from fanfuse_testing.processes import Processes
 
 SIMULATED_DELAY: Final = "5-50"
 
