@@ -13,6 +13,7 @@ from fanfuse_classifier.service import build
 from fanfuse_contracts import streams, subjects
 from fanfuse_contracts.answer import Answer
 from fanfuse_contracts.classification import QueryClassified
+from fanfuse_contracts.config import FanfuseConfig, PressureConfig
 from fanfuse_contracts.corpus import CorpusCard
 from fanfuse_contracts.enums import RejectionCode, Shape, Status
 from fanfuse_contracts.headers import MESSAGE_ID
@@ -91,7 +92,9 @@ def judge(body, heard):
 async def test_a_thousand_fuzzed_bodies_each_have_one_outcome(nats_server, client, say):
     """CLS-07: controls, lone surrogates, bytes that are no text. CLS-01: blank ones are refused."""
     settings = RuntimeSettings(nats_url=nats_server.url, ops_port=0)
-    async with compose(build, settings=settings) as process:
+    # Nobody plans here, so what enters stays: no ceiling for the tenant.
+    config = FanfuseConfig(pressure=PressureConfig(tenant_in_flight=0))
+    async with compose(build, settings=settings, config=config) as process:
         await register(client, process, CARD)
         outcomes = Outcomes()
         await outcomes.listen(client)
