@@ -13,11 +13,12 @@ from fanfuse_classifier.service import build
 from fanfuse_contracts import streams, subjects
 from fanfuse_contracts.answer import Answer
 from fanfuse_contracts.classification import QueryClassified
-from fanfuse_contracts.config import FanfuseConfig, PressureConfig
+from fanfuse_contracts.config import FanfuseConfig
 from fanfuse_contracts.corpus import CorpusCard
 from fanfuse_contracts.enums import RejectionCode, Shape, Status
 from fanfuse_contracts.headers import MESSAGE_ID
 from fanfuse_contracts.operations import DeadLetter
+from fanfuse_contracts.pressure import PressureConfig
 from fanfuse_contracts.query import SubmittedQuery
 from fanfuse_runtime.compose import compose
 from fanfuse_runtime.settings import RuntimeSettings
