@@ -3,8 +3,11 @@
 import gc
 import os
 import signal
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import structlog
@@ -32,6 +35,20 @@ ROOT = Path(__file__).resolve().parents[1]
 def repository() -> Path:
     """The root of the checkout."""
     return ROOT
+
+
+@pytest.fixture(scope="session")
+def bench_module(repository: Path) -> Callable[[str], ModuleType]:
+    """Imports a module of the benchmark by name, which is no installed package."""
+
+    def load(name: str) -> ModuleType:
+        sys.path.insert(0, str(repository / "bench"))
+        try:
+            return import_module(f"fanfuse_bench.{name}")
+        finally:
+            sys.path.pop(0)
+
+    return load
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ weights are equal (their default), the window of every list is the same as ours,
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from fanfuse_backend_workers.ports import EngineHit, SearchEngine, SearchRequest
 from fanfuse_contracts import limits
@@ -64,6 +64,11 @@ def _lane_hits(hits: Sequence[EngineHit]) -> list[LaneHit]:
     ]
 
 
+def _never_in_turn() -> NoReturn:
+    """The peers' base classes want a synchronous method too: using it would measure another thing than what is told."""
+    raise AssertionError("a peer asked its engines synchronously")
+
+
 def langchain(place: Place, *, guarded: bool = False) -> Ask:
     """EnsembleRetriever; `guarded`: each retriever falls back to an empty list."""
     from langchain_classic.retrievers import EnsembleRetriever  # type: ignore[import-not-found]
@@ -75,7 +80,7 @@ def langchain(place: Place, *, guarded: bool = False) -> Ask:
         kind: Kind
 
         def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Any]:
-            raise NotImplementedError("asked asynchronously only")
+            _never_in_turn()
 
         async def _aget_relevant_documents(self, query: str, *, run_manager: Any) -> list[Any]:
             return [Document(page_content=hit.chunk_id) for hit in await place.search(self.kind, query)]
@@ -104,7 +109,7 @@ def haystack(place: Place) -> Ask:
 
         @component.output_types(documents=list[Document])  # type: ignore[untyped-decorator]
         def run(self, query: str) -> dict[str, Any]:
-            raise NotImplementedError("asked asynchronously only")
+            _never_in_turn()
 
         @component.output_types(documents=list[Document])  # type: ignore[untyped-decorator]
         async def run_async(self, query: str) -> dict[str, Any]:
@@ -136,7 +141,7 @@ def llamaindex(place: Place) -> Ask:
             super().__init__()
 
         def _retrieve(self, query_bundle: Any) -> list[Any]:
-            raise NotImplementedError("asked asynchronously only")
+            _never_in_turn()
 
         async def _aretrieve(self, query_bundle: Any) -> list[Any]:
             hits = await place.search(self._kind, query_bundle.query_str)

@@ -3,11 +3,9 @@
 The small brother of `bench/run.py faults`: one fleet, a few hundred queries, the same ledger.
 """
 
-import sys
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -46,14 +44,8 @@ async def running(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Fle
 
 
 @pytest.fixture(scope="module")
-def bench(repository: Path) -> ModuleType:
-    """The benchmark is no installed package."""
-    sys.path.insert(0, str(repository / "bench"))
-    try:
-        from fanfuse_bench import faults
-    finally:
-        sys.path.pop(0)
-    return faults
+def bench(bench_module: Callable[[str], ModuleType]) -> ModuleType:
+    return bench_module("faults")
 
 
 def load(name: str, count: int) -> run.Load:

@@ -1,8 +1,7 @@
 """Reports of runs under faults and of long runs: what is broken or grows is said, and makes the exit code."""
 
-import sys
-from pathlib import Path
-from types import SimpleNamespace
+from collections.abc import Callable
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
@@ -12,14 +11,8 @@ from fanfuse_testing.faults.vitals import Vitals
 
 
 @pytest.fixture(scope="module")
-def bench(repository: Path):
-    """The benchmark is no installed package."""
-    sys.path.insert(0, str(repository / "bench"))
-    try:
-        from fanfuse_bench import faults, soak
-    finally:
-        sys.path.pop(0)
-    return SimpleNamespace(faults=faults, soak=soak)
+def bench(bench_module: Callable[[str], ModuleType]):
+    return SimpleNamespace(faults=bench_module("faults"), soak=bench_module("soak"))
 
 
 def result(broken=(), settled=True, complete=99) -> Result:

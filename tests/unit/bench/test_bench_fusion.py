@@ -1,8 +1,7 @@
 """The comparison of fusion policies: what an exclusive first hit is, intervals, and that nine lanes are timed."""
 
-import sys
-from pathlib import Path
-from types import SimpleNamespace
+from collections.abc import Callable
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,14 +14,8 @@ from fanfuse_fuser.domain.ranked import RankedList
 
 
 @pytest.fixture(scope="module")
-def bench(repository: Path):
-    """The benchmark is no installed package."""
-    sys.path.insert(0, str(repository / "bench"))
-    try:
-        from fanfuse_bench import fusion, fusion_questions, fusion_report
-    finally:
-        sys.path.pop(0)
-    parts = (fusion_questions, fusion, fusion_report)
+def bench(bench_module: Callable[[str], ModuleType]):
+    parts = [bench_module(name) for name in ("fusion_questions", "fusion", "fusion_report")]
     return SimpleNamespace(**{name: value for part in parts for name, value in vars(part).items()})
 
 

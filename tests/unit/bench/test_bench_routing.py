@@ -1,20 +1,14 @@
 """The benchmark of routing decides real queries: so many corpora, lanes and times as it says."""
 
-import sys
-from pathlib import Path
+from collections.abc import Callable
+from types import ModuleType
 
 import pytest
 
 
 @pytest.fixture(scope="module")
-def routing(repository: Path):
-    """The benchmark is no installed package."""
-    sys.path.insert(0, str(repository / "bench"))
-    try:
-        from fanfuse_bench import routing
-    finally:
-        sys.path.pop(0)
-    return routing
+def routing(bench_module: Callable[[str], ModuleType]):
+    return bench_module("routing")
 
 
 @pytest.mark.parametrize(("strategy", "most"), [("learned", 64), ("static_rules", 64), ("all", 64)])

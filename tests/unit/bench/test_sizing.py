@@ -1,7 +1,7 @@
 """The sizing guide: Little's law by hand, and docs/sizing.md as computed from deploy/sizing.json."""
 
 import dataclasses
-import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -11,14 +11,8 @@ ENGINE_MS = 50.0
 
 
 @pytest.fixture(scope="module")
-def sizing(repository: Path) -> ModuleType:
-    """The benchmark is no installed package."""
-    sys.path.insert(0, str(repository / "bench"))
-    try:
-        from fanfuse_bench import sizing_report
-    finally:
-        sys.path.pop(0)
-    return sizing_report
+def sizing(bench_module: Callable[[str], ModuleType]) -> ModuleType:
+    return bench_module("sizing_report")
 
 
 @pytest.fixture
