@@ -31,12 +31,12 @@ async def test_over_the_limit_a_slow_corpus_is_refused_and_another_is_not() -> N
     await asyncio.sleep(0)
     began = time.monotonic()
     assert await search(admission, "slow", 0.0) is FailureKind.OVERLOADED
-    first = time.monotonic() - began
-    assert STALLED_AFTER_S * 0.9 < first < STALLED_AFTER_S + 0.2
-    began = time.monotonic()
-    refused = await asyncio.gather(*(search(admission, "slow", 0.0) for _ in range(50)))
-    assert refused == [FailureKind.OVERLOADED] * 50
-    assert time.monotonic() - began < 0.08, "a stalled corpus is refused at once"
+    assert time.monotonic() - began > STALLED_AFTER_S * 0.9
+    refused = [asyncio.create_task(search(admission, "slow", 0.0)) for _ in range(50)]
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert all(task.done() for task in refused), "a stalled corpus is refused at once: nothing is waited for"
+    assert {task.result() for task in refused} == {FailureKind.OVERLOADED}
     assert await search(admission, "fast", 0.0) is None
     assert await asyncio.gather(*running) == [None, None]
     assert await search(admission, "slow", 0.0) is None
