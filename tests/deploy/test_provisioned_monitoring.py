@@ -45,6 +45,21 @@ def test_compose_gives_prometheus_every_rule() -> None:
     assert sorted(path for pattern in patterns for path in config.glob(pattern)) == sorted(RULES.glob("*.yaml"))
 
 
+def test_compose_gives_alertmanager_its_configuration_and_prometheus_its_address() -> None:
+    seen = mounts("alertmanager")
+    config = read(seen[PurePosixPath("/etc/alertmanager/alertmanager.yml")])
+    (templates,) = map(PurePosixPath, config["templates"])
+    assert list(seen[templates.parent].glob(templates.name))
+    addresses = [PurePosixPath(each["slack_configs"][0]["api_url_file"]) for each in config["receivers"]]
+    for address in addresses:
+        # The files themselves are the operator's and are in no repository.
+        assert (seen[address.parent] / ".gitignore").is_file()
+    assert {address.name for address in addresses} == {rule.labels["severity"] for rule in rules() if rule.alert}
+    (told,) = read(RULES.parent / "prometheus.yml")["alerting"]["alertmanagers"]
+    (host, port) = told["static_configs"][0]["targets"][0].split(":")
+    assert COMPOSE[host]["ports"] == [f"127.0.0.1:{port}:{port}"]
+
+
 def test_the_manifests_hold_dashboards_rules_and_scraping(tmp_path: Path) -> None:
     """With the component `monitoring`, which the overlay `prod` has."""
     applied = objects(prepare(tmp_path), "prod")

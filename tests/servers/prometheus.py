@@ -1,6 +1,6 @@
-"""A real Prometheus and its tool: those on the PATH, else those of the distribution's package, unpacked once.
+"""A real Prometheus, Alertmanager and their tools: those on the PATH, else those of the distribution, unpacked once.
 
-Out: paths, and a server that scrapes what it is told to. Kept under ~/.cache, outside the repository; nothing is
+Out: paths, and a Prometheus that scrapes what it is told to. Kept under ~/.cache, outside the repository; nothing is
 installed. A machine without them and without Debian's package tools gets `MissingServerError`, which says so.
 """
 
@@ -27,35 +27,43 @@ from tests.servers.maven import CACHE, MissingServerError
 _FETCH_WITHIN_S: Final = 180
 _READY_WITHIN_S: Final = 60.0
 _DEPLOY: Final = Path(__file__).resolve().parents[2] / "deploy" / "prometheus"
+_PACKAGES: Final = {
+    "prometheus": "prometheus",
+    "promtool": "prometheus",
+    "prometheus-alertmanager": "prometheus-alertmanager",
+    "amtool": "prometheus-alertmanager",
+}
+"""Package of the distribution by program."""
 
 
 @cache
 def binary(name: str) -> Path:
-    """`prometheus` or `promtool`."""
+    """Path of a program that `_PACKAGES` names."""
     installed = shutil.which(name)
     if installed is not None:
         return Path(installed)
-    folder = CACHE / "prometheus"
+    package = _PACKAGES[name]
+    folder = CACHE / package
     folder.mkdir(parents=True, exist_ok=True)
     unpacked = folder / "usr" / "bin" / name
     with (CACHE / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not unpacked.is_file():
-            _fetch(folder)
+            _fetch(package, folder)
     return unpacked
 
 
-def _fetch(folder: Path) -> None:
+def _fetch(package: str, folder: Path) -> None:
     if shutil.which("apt-get") is None or shutil.which("dpkg-deb") is None:
-        raise MissingServerError("no real Prometheus here: neither on the PATH, nor is there apt-get to fetch it")
-    if not _ran(["apt-get", "download", "-q", "prometheus"], folder):
+        raise MissingServerError(f"no real {package} here: neither on the PATH, nor is there apt-get to fetch it")
+    if not _ran(["apt-get", "download", "-q", package], folder):
         _ran(["apt-get", "update", "-q"], folder)  # a fresh machine has no list of packages yet
-        _ran(["apt-get", "download", "-q", "prometheus"], folder)
-    packages = sorted(folder.glob("prometheus_*.deb"))
+        _ran(["apt-get", "download", "-q", package], folder)
+    packages = sorted(folder.glob(f"{package}_*.deb"))
     if not packages or not _ran(["dpkg-deb", "-x", str(packages[-1]), str(folder)], folder):
-        raise MissingServerError("no real Prometheus here: apt-get could not fetch the package `prometheus`")
-    for package in packages:
-        package.unlink()
+        raise MissingServerError(f"no real {package} here: apt-get could not fetch the package `{package}`")
+    for unpacked in packages:
+        unpacked.unlink()
 
 
 def _ran(command: list[str], folder: Path) -> bool:
@@ -69,9 +77,10 @@ def _ran(command: list[str], folder: Path) -> bool:
 class Prometheus(ChildServer):
     """The server, with the shipped rules; scrapes and evaluates once a second, so that a scenario takes little time."""
 
-    def __init__(self, targets: Iterable[str]) -> None:
+    def __init__(self, targets: Iterable[str], alertmanagers: Iterable[str] = ()) -> None:
         super().__init__("prometheus")
         self._targets = tuple(targets)
+        self._alertmanagers = tuple(alertmanagers)
         self._port = free_port()
 
     def start(self) -> Self:
@@ -108,6 +117,7 @@ class Prometheus(ChildServer):
         return {
             "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
             "rule_files": [str(_DEPLOY / "rules" / "*.yaml")],
+            "alerting": {"alertmanagers": [{"static_configs": [{"targets": list(self._alertmanagers)}]}]},
             "scrape_configs": [{"job_name": "fanfuse", "static_configs": [{"targets": list(self._targets)}]}],
         }
 
