@@ -25,11 +25,13 @@ from fanfuse_bench import (
     peer_quality,
     peers,
     quality_report,
+    rates,
     reports,
     routing,
     runs,
     sizing,
     soak,
+    trouble,
 )
 from fanfuse_bench.corpora import TENANT, Questions, real_questions, simulated_questions
 from fanfuse_bench.recording import record
@@ -37,9 +39,9 @@ from fanfuse_bench.recording import record
 from fanfuse_contracts.query import SubmittedQuery
 
 
-def _load(options: argparse.Namespace, **fields: object) -> runs.Load:
-    pace = {"rate": options.rate} if "rate" in options else {"at_once": options.concurrency}
-    return runs.Load(options.queries, options.warm, pace, {"include_text": not options.no_text, **fields})
+def _load(options: argparse.Namespace) -> runs.Load:
+    pace = {"at_once": options.concurrency}
+    return runs.Load(options.queries, options.warm, pace, {"include_text": not options.no_text})
 
 
 async def flow(options: argparse.Namespace) -> list[runs.Run]:
@@ -129,9 +131,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_common(floors, 200)
     floors.add_argument("--rounds", type=int, default=10, help="how often the three take turns (10)")
     floors.add_argument("--concurrency", type=int, default=32, help="queries in flight (32)")
-    rates = parts.add_parser("rate", help="how long after its slowest lane an answer is stored, at a steady rate")
-    _add_common(rates, 400)
-    rates.add_argument("--rate", type=float, default=20.0, help="queries per second (20)")
+    rates.add_options(parts.add_parser("rate", help="latency at steady rates, beside plain nats-py"))
     decisions = parts.add_parser("routing", help="one decision of classifier and router, for 1, 10 and 100 corpora")
     decisions.add_argument("--decisions", type=int, default=2_000, help="how many are timed per line (2,000)")
     fusions = parts.add_parser("fusion", help="every fusion policy on judged queries (needs the evaluation data)")
@@ -148,6 +148,7 @@ def _parser() -> argparse.ArgumentParser:
     disk.add_options(parts.add_parser("disk", help="a ledger of every query while the queue, then the disk is full"))
     fusers.add_options(parts.add_parser("fusers", help="the same queries with one, two and four fusers"))
     sizing.add_options(parts.add_parser("sizing", help="what a query costs each stage, and replicas by queries/s"))
+    trouble.add_options(parts.add_parser("trouble", help="Fanfuse alone with one of three engines in trouble"))
     soak.add_options(parts.add_parser("soak", help="memory, tasks, subscriptions and consumers over half an hour"))
     return parser
 
@@ -179,6 +180,8 @@ async def _measure(options: argparse.Namespace) -> faults.Report:
             return await sizing.measure(options)
         case "growth":
             return faults.Report(await growth.measure(options), kept=True)
+        case "trouble":
+            return await trouble.measure(options)
         case "soak":
             return await soak.measure(options)
         case "peer-quality":
@@ -204,7 +207,7 @@ async def _figures(options: argparse.Namespace) -> str:
         case "floor":
             return reports.floor_report(await floor(options), options.functions)
         case "rate":
-            return reports.rate_report(await _simulated(options), options.rate)
+            return await rates.measure(options)
         case "routing":
             return routing.report(routing.measure_all(options.decisions))
         case "fusion":

@@ -11,22 +11,17 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from fanfuse_all_in_one.indexing import Wish, index_corpus
 from fanfuse_bench import compare_report, runs
 from fanfuse_bench.children import measured
 from fanfuse_bench.compare_engines import Trouble
+from fanfuse_bench.compare_ground import CALM_BUDGET_MS, CORPUS, WARM, Ground, fanfuse_on, meets, prepared
 from fanfuse_bench.compare_outcome import Outcome
 from fanfuse_bench.compare_subjects import FanfuseSubject, FloorSubject, PeerSubject, Subject
 from fanfuse_bench.corpora import TENANT, Questions, simulated_questions
 from fanfuse_bench.peer_environment import peers_python
 from fanfuse_bench.recording import record
-from fanfuse_contracts import limits
-from fanfuse_contracts.corpus import CorpusCard
-from fanfuse_contracts.query import QueryVector, SubmittedQuery
-from fanfuse_testing.collections import shared_folder
-from fanfuse_testing.graph_questions import GraphQuestions, musique
 
 PEERS: Final = (
     "engines called directly",
@@ -35,10 +30,6 @@ PEERS: Final = (
     "LlamaIndex QueryFusionRetriever",
 )
 GUARDED: Final = "LangChain, each retriever with a fallback"
-_CORPUS: Final = "musique-200"
-_MODEL: Final = "all-MiniLM-L6-v2"
-_CALM_BUDGET_MS: Final = 30_000
-_WARM: Final[dict[str, Any]] = {"queries": 50, "pace": {"at_once": 2}, "calm": True}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -54,63 +45,30 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
-    """What everybody is given: an index, its card, questions with vectors and seeds."""
+class Contest:
+    """What everybody is given, and the interpreter that has the peers."""
 
-    data_dir: Path
-    card: CorpusCard
-    asked: GraphQuestions
+    ground: Ground
     python: Path
-
-    def queries(self, budget_ms: int) -> list[SubmittedQuery]:
-        """The questions as Fanfuse is asked them."""
-        vectors = self.asked.collection.query_vectors
-        return [
-            SubmittedQuery(
-                text=text,
-                corpora=(self.card.corpus,),
-                include_text=False,
-                budget_ms=budget_ms,
-                graph_seeds=self.asked.seeds[key],
-                vector=QueryVector(model=_MODEL, values=tuple(vectors[key].tolist())),
-            )
-            for key, text in self.asked.texts.items()
-        ]
-
-    def plan(self, away_s: float) -> dict[str, Any]:
-        """The same for a peer."""
-        vectors = self.asked.collection.query_vectors
-        questions = [
-            {"text": text, "vector": vectors[key].tolist(), "seeds": self.asked.seeds[key]}
-            for key, text in self.asked.texts.items()
-        ]
-        return {
-            "data_dir": str(self.data_dir), "card": self.card.model_dump(mode="json"), "questions": questions,
-            "away_s": away_s, "window": limits.DEFAULT_WINDOW,
-        }  # fmt: skip
 
 
 async def measure(options: argparse.Namespace) -> str:
     """Healthy rounds first, then each trouble."""
     python = await asyncio.to_thread(peers_python, options.environment)
-    asked = await asyncio.to_thread(musique, shared_folder())
-    async with runs.place() as where:
-        runs.say(f"indexing {_CORPUS}: {len(asked.chunks)} chunks")
-        wish = Wish(TENANT, _CORPUS, public=True)
-        done = await index_corpus(where.operator, where.data_dir, wish, asked.chunks, dict)
-        ground = Ground(where.data_dir, done.card, asked, python)
-        return compare_report.report(await _healthy(ground, options), await _in_trouble(ground, options), options)
+    async with prepared() as ground:
+        contest = Contest(ground, python)
+        return compare_report.report(await _healthy(contest, options), await _in_trouble(contest, options), options)
 
 
-async def _healthy(ground: Ground, options: argparse.Namespace) -> list[list[Outcome]]:
+async def _healthy(contest: Contest, options: argparse.Namespace) -> list[list[Outcome]]:
     """Outcomes by round, in the order of the contenders."""
     load = {"queries": options.queries, "pace": {"at_once": options.concurrency}}
     async with AsyncExitStack() as stack:
-        subjects: list[Subject] = [await stack.enter_async_context(_peer(ground, name, 0.0)) for name in PEERS]
-        fanfuse = await stack.enter_async_context(_fanfuse(ground, 0.0, _CALM_BUDGET_MS))
-        subjects += [fanfuse, await stack.enter_async_context(_floor(fanfuse, ground))]
+        subjects: list[Subject] = [await stack.enter_async_context(_peer(contest, name, 0.0)) for name in PEERS]
+        fanfuse = await stack.enter_async_context(fanfuse_on(contest.ground, 0.0, CALM_BUDGET_MS))
+        subjects += [fanfuse, await stack.enter_async_context(_floor(fanfuse, contest.ground))]
         for subject in subjects:
-            await subject.load(_WARM)
+            await subject.load(WARM)
         found = []
         for number in range(options.rounds):
             runs.say(f"round {number + 1} of {options.rounds}: {options.queries} queries of each")
@@ -121,45 +79,31 @@ async def _healthy(ground: Ground, options: argparse.Namespace) -> list[list[Out
         return found
 
 
-async def _in_trouble(ground: Ground, options: argparse.Namespace) -> dict[Trouble, list[Outcome]]:
+async def _in_trouble(contest: Contest, options: argparse.Namespace) -> dict[Trouble, list[Outcome]]:
     """Outcomes by trouble. It begins when everybody is warm; Fanfuse's health has heard of no other."""
     load = {"queries": options.troubled, "pace": {"rate": options.rate}}
     away_s = options.away_ms / 1e3
     found: dict[Trouble, list[Outcome]] = {}
     async with AsyncExitStack() as stack:
-        peers = [await stack.enter_async_context(_peer(ground, name, away_s)) for name in (*PEERS, GUARDED)]
+        peers = [await stack.enter_async_context(_peer(contest, name, away_s)) for name in (*PEERS, GUARDED)]
         for trouble in (Trouble.DEAD, Trouble.SLOW, Trouble.REFUSING):
             runs.say(
                 f"one of three engines {trouble.value}: {options.troubled} queries of each, {options.rate:g} per s"
             )
-            async with _fanfuse(ground, away_s, options.budget_ms) as fanfuse:
+            async with fanfuse_on(contest.ground, away_s, options.budget_ms) as fanfuse:
                 contenders: list[Subject] = [*peers, fanfuse]
-                found[trouble] = [await _meets(one, trouble, load) for one in contenders]
+                found[trouble] = [await meets(one, trouble, load) for one in contenders]
     return found
 
 
-async def _meets(subject: Subject, trouble: Trouble, load: dict[str, Any]) -> Outcome:
-    await subject.load(_WARM)
-    return await subject.load({**load, "trouble": trouble.value})
-
-
 @asynccontextmanager
-async def _peer(ground: Ground, name: str, away_s: float) -> AsyncIterator[PeerSubject]:
-    plan = ground.data_dir.parent / "peer-plan.json"
-    plan.write_text(json.dumps(ground.plan(away_s)))
-    log = ground.data_dir.parent / "peer.log"
-    async with measured("compare_child", name, str(plan), log=log, python=ground.python) as child:
+async def _peer(contest: Contest, name: str, away_s: float) -> AsyncIterator[PeerSubject]:
+    folder = contest.ground.data_dir.parent
+    plan = folder / "peer-plan.json"
+    plan.write_text(json.dumps(contest.ground.plan(away_s)))
+    log = folder / "peer.log"
+    async with measured("compare_child", name, str(plan), log=log, python=contest.python) as child:
         yield PeerSubject(name, child)
-
-
-@asynccontextmanager
-async def _fanfuse(ground: Ground, away_s: float, budget_ms: int) -> AsyncIterator[FanfuseSubject]:
-    """On a bus of its own."""
-    async with runs.place() as where:
-        await where.operator.put_card(ground.card, over=0)
-        arguments = (where.server.url, str(ground.data_dir), str(away_s))
-        async with measured("compare_host", *arguments, log=where.folder / "host.log") as host:
-            yield FanfuseSubject(where, host, ground.queries(budget_ms), ground.queries(_CALM_BUDGET_MS))
 
 
 @asynccontextmanager
@@ -167,10 +111,8 @@ async def _floor(fanfuse: FanfuseSubject, ground: Ground) -> AsyncIterator[Floor
     """The bytes of one of these queries, on a bus of its own."""
     async with runs.place() as where:
         await simulated_questions(where.operator)
-        recording = await record(fanfuse.url, TENANT, ground.queries(_CALM_BUDGET_MS)[0])
+        recording = await record(fanfuse.url, TENANT, ground.queries(CALM_BUDGET_MS)[0])
         path = where.folder / "recording.json"
         recording.write(path)
         async with runs.floor(where, path, "0") as subject:
-            yield FloorSubject(
-                subject, Questions(_CORPUS, len(ground.asked.chunks), tuple(ground.asked.texts.values()))
-            )
+            yield FloorSubject(subject, Questions(CORPUS, len(ground.asked.chunks), tuple(ground.asked.texts.values())))

@@ -59,17 +59,17 @@ def ratio(ours: Sequence[float], theirs: Sequence[float]) -> str:
     return f"{np.median(ratios):.2f} ({low:.2f} to {high:.2f})"
 
 
-def trouble_table(outcomes: Sequence[Outcome], budget_ms: int) -> str:
-    """Who answers, when, and who says what is missing."""
+def trouble_table(outcomes: Sequence[Outcome], budget_ms: int, names: Sequence[str] = ()) -> str:
+    """Who answers, when, and who says what is missing; `names` stand for the contenders' own."""
     header = ("", "answered", "p50 / p95 / max ms", f"within {budget_ms} ms", "what is missing is named", "errors")
-    return table(header, [_troubled(one, budget_ms) for one in outcomes])
+    shown = names or [one.name for one in outcomes]
+    return table(header, [(name, *_troubled(one, budget_ms)) for name, one in zip(shown, outcomes, strict=True)])
 
 
 def _troubled(one: Outcome, budget_ms: int) -> Sequence[object]:
     answered = len(one.latencies_ms)
     spread = " / ".join(f"{quantile(one.latencies_ms, share):.0f}" for share in (0.5, 0.95, 1.0)) if answered else "–"
     return (
-        one.name,
         _share(answered, one.queries),
         spread,
         _share(sum(latency <= budget_ms for latency in one.latencies_ms), one.queries),

@@ -9,19 +9,19 @@ from uuid import uuid4
 
 from fanfuse_bench import runs
 from fanfuse_bench.children import Child, cpu_s
-from fanfuse_bench.compare_engines import TROUBLED, Trouble
+from fanfuse_bench.compare_engines import Trouble
 from fanfuse_bench.compare_outcome import Outcome, peak_mb
 from fanfuse_bench.corpora import TENANT, Questions
 from fanfuse_bench.pacing import paced
 from fanfuse_client import Client, ClientError
 from fanfuse_contracts.answer import Answer
-from fanfuse_contracts.enums import LaneOutcome, Status
+from fanfuse_contracts.enums import Kind, LaneOutcome, Status
 from fanfuse_contracts.query import Principal, SubmittedQuery
 from fanfuse_contracts.quorum import LOST
 
 _LOAD_WITHIN_S: Final = 600.0
 _ANSWERED: Final = frozenset({Status.COMPLETE, Status.PARTIAL})
-_WHOLE: Final = frozenset({LaneOutcome.ANSWERED, LaneOutcome.EMPTY, LaneOutcome.SKIPPED_NO_INPUT})
+_LISTED: Final = frozenset({LaneOutcome.ANSWERED, LaneOutcome.EMPTY, LaneOutcome.CUT, LaneOutcome.SKIPPED_NO_INPUT})
 
 
 class Subject(Protocol):
@@ -103,22 +103,33 @@ class _Asked:
         except ClientError as error:
             self.failed[type(error).__name__] += 1
             return
-        if answer.status not in _ANSWERED:
-            why = answer.rejection.message if answer.rejection else "no reason"
-            self.failed[f"{answer.status.value}: {why}"] += 1
+        if not answer.hits or answer.status not in _ANSWERED:
+            self.failed[refused(answer)] += 1
             return
         self.latencies_ms.append((time.perf_counter() - began) * 1e3)
-        self.whole += _is_whole(answer)
-        self.named += _names_it(answer)
+        self.whole += not missing(answer)
+        self.named += names_what_is_missing(answer)
 
 
-def _is_whole(answer: Answer) -> bool:
-    return answer.status is Status.COMPLETE and all(lane.outcome in _WHOLE for lane in answer.coverage.lanes)
+def refused(answer: Answer) -> str:
+    """Why there are no hits: the status, what is wrong, and every lane."""
+    why = answer.rejection.message if answer.rejection else "no hits"
+    lanes = ", ".join(
+        f"{lane.kind.value} {lane.outcome.value} {lane.failure.value if lane.failure else ''}".rstrip()
+        for lane in answer.coverage.lanes
+    )
+    return f"{answer.status.value}: {why} [{lanes}]"
 
 
-def _names_it(answer: Answer) -> bool:
-    lost = [lane for lane in answer.coverage.lanes if lane.outcome in LOST]
-    return answer.status is Status.PARTIAL and any(lane.kind is TROUBLED and lane.reason for lane in lost)
+def missing(answer: Answer) -> set[Kind]:
+    """The kinds of engine whose list is not in an answer over one corpus with all three."""
+    return set(Kind) - {lane.kind for lane in answer.coverage.lanes if lane.outcome in _LISTED}
+
+
+def names_what_is_missing(answer: Answer) -> bool:
+    """True if lists are missing, and each lane without one is told with its reason."""
+    told = {lane.kind for lane in answer.coverage.lanes if lane.outcome in LOST and lane.reason}
+    return answer.status is Status.PARTIAL and bool(missing(answer)) and missing(answer) <= told
 
 
 class FloorSubject:

@@ -1,6 +1,6 @@
 """Figures from samples, and Markdown tables. Pure: numbers in, text out."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 
@@ -27,6 +27,11 @@ class Spread:
 def spread(values: Sequence[float]) -> Spread:
     """The three quantiles that are reported."""
     return Spread(quantile(values, 0.50), quantile(values, 0.95), quantile(values, 0.99))
+
+
+def counts(of: Mapping[str, int]) -> str:
+    """Numbers of things in words."""
+    return ", ".join(f"{number} {name}" for name, number in of.items()) or "0"
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

@@ -40,13 +40,12 @@ async def _stored(client: Client, stream: str, pattern: str) -> list[tuple[str, 
     js = client.jetstream()
     config = ConsumerConfig(headers_only=True)
     subscription = await js.subscribe(pattern, stream=stream, ordered_consumer=True, config=config)
-    waiting = (await subscription.consumer_info()).num_pending or 0
-    # An ordered consumer may have sent some before it told how many are left.
+    told = await subscription.consumer_info()
+    # What was sent before it told may still be on its way.
+    expected = (told.delivered.consumer_seq if told.delivered else 0) + (told.num_pending or 0)
     rows: list[tuple[str, int]] = []
-    while waiting or subscription.pending_msgs:
+    while len(rows) < expected:
         msg = await subscription.next_msg(timeout=5.0)
-        stamp = int(msg.reply.split(".")[-2])
-        rows.append((msg.subject, stamp))
-        waiting = int(msg.reply.split(".")[-1])
+        rows.append((msg.subject, int(msg.reply.split(".")[-2])))
     await subscription.unsubscribe()
     return rows

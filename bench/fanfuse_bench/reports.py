@@ -1,9 +1,9 @@
 """Reports of runs, as Markdown. Pure: figures in, text out."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from fanfuse_bench.figures import quantile, table
+from fanfuse_bench.figures import counts, quantile, table
 from fanfuse_bench.runs import Run
 
 _OWNERS_SHOWN = 0.002
@@ -39,7 +39,7 @@ def _ratios(floors: Sequence[float], column: Sequence[Run]) -> Sequence[object]:
     ratios = [run.cpu_ms / low for run, low in zip(column, floors, strict=True)]
     return (
         column[0].name,
-        _counts(sum((Counter(run.statuses) for run in column), Counter())),
+        counts(sum((Counter(run.statuses) for run in column), Counter())),
         quantile([run.cpu_ms for run in column], 0.5),
         quantile(ratios, 0.5),
         f"{quantile(ratios, 0.25):.2f} to {quantile(ratios, 0.75):.2f}",
@@ -47,19 +47,12 @@ def _ratios(floors: Sequence[float], column: Sequence[Run]) -> Sequence[object]:
     )
 
 
-def rate_report(run: Run, rate: float) -> str:
-    """What the flow adds to the slowest lane."""
-    header = ("queries/s", "answers", "after slowest lane p50/p95/p99 ms", "stored to answer ms", "caller ms", "CPU ms")
-    row = (f"{rate:g}", _counts(run.statuses), run.after_lane_ms, run.broker_ms, run.caller_ms, run.cpu_ms)
-    return table(header, [row])
-
-
 def _answers(done: Sequence[Run]) -> str:
     rows = [
         (
             run.name,
             run.queries,
-            _counts(run.statuses),
+            counts(run.statuses),
             f"{run.lanes:.2f}",
             run.stored_twice + run.heard_twice,
             _lost(run),
@@ -70,11 +63,7 @@ def _answers(done: Sequence[Run]) -> str:
 
 
 def _lost(run: Run) -> str:
-    return _counts(run.lost) if run.lost else str(run.never_heard)
-
-
-def _counts(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{number} {name}" for name, number in counts.items()) or "0"
+    return counts(run.lost) if run.lost else str(run.never_heard)
 
 
 def _costs(done: Sequence[Run]) -> str:

@@ -4,10 +4,11 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from fanfuse_evaluation.drawing import picture
 from fanfuse_evaluation.figures import CollectionFigures
 from fanfuse_evaluation.measures import NDCG
 from fanfuse_evaluation.page import html
-from fanfuse_evaluation.plots import draw, picture
+from fanfuse_evaluation.plots import draw
 from fanfuse_evaluation.report import markdown, sections
 from fanfuse_evaluation.summary import Summary
 from fanfuse_evaluation.trec import write_run

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 from xml.etree.ElementTree import Element, SubElement, tostring
 
+from fanfuse_evaluation.drawing import COLOURS, LOOK
 from fanfuse_evaluation.figures import CollectionFigures
 from fanfuse_evaluation.measures import MEASURES, NDCG
-from fanfuse_evaluation.plots import COLOURS, LOOK, draw
+from fanfuse_evaluation.plots import draw
 from fanfuse_evaluation.report import cells, header, remarks, sections
 from fanfuse_evaluation.summary import Line, Summary
 
