@@ -1,6 +1,6 @@
 """Children of the benchmark: started, spoken to line by line, always stopped.
 
-In: a module of this package and its arguments. Out: what it says. CPU times of any child come from /proc (Linux).
+In: a module of this package and its arguments. Out: what it says. CPU times and memory of any child are those of /proc.
 """
 
 import asyncio
@@ -101,3 +101,9 @@ def cpu_s(pid: int) -> float:
     """CPU seconds a process has spent, at the resolution of the kernel's tick (10 ms)."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def peak_mb(*pids: int) -> float:
+    """Peak resident memory of processes together, in MB (Linux)."""
+    lines = (line for pid in pids for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    return sum(float(line.split()[1]) for line in lines if line.startswith("VmHWM:")) / 1024

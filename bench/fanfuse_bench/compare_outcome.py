@@ -1,7 +1,6 @@
-"""What became of one load: answers, times, CPU, memory. Pure data, and where it is read from a process."""
+"""What became of one load: answers, times, CPU, memory. Pure data."""
 
 from dataclasses import dataclass, field
-from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +26,3 @@ class Outcome:
     def cpu_ms(self) -> float:
         """All processes, per query."""
         return (self.cpu_s + self.beside_cpu_s) / self.queries * 1e3
-
-
-def peak_mb(*pids: int) -> float:
-    """Peak resident memory of processes together, in MB (Linux)."""
-    lines = (line for pid in pids for line in Path(f"/proc/{pid}/status").read_text().splitlines())
-    return sum(float(line.split()[1]) for line in lines if line.startswith("VmHWM:")) / 1024

@@ -8,9 +8,9 @@ from typing import Any, Final, Protocol
 from uuid import uuid4
 
 from fanfuse_bench import runs
-from fanfuse_bench.children import Child, cpu_s
+from fanfuse_bench.children import Child, cpu_s, peak_mb
 from fanfuse_bench.compare_engines import Trouble
-from fanfuse_bench.compare_outcome import Outcome, peak_mb
+from fanfuse_bench.compare_outcome import Outcome
 from fanfuse_bench.corpora import TENANT, Questions
 from fanfuse_bench.pacing import paced
 from fanfuse_client import Client, ClientError

@@ -5,7 +5,7 @@ interpreter with the documentation's questions.
 """
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import cycle, islice
 from pathlib import Path
@@ -38,11 +38,15 @@ class Questions:
     corpus: str
     chunks: int
     texts: tuple[str, ...]
+    beside: tuple[Mapping[str, Any], ...] = ({},)
+    """What goes with each text."""
 
     def queries(self, count: int, run: str, **fields: Any) -> dict[str, dict[str, Any]]:
         """So many queries by id, the texts in turn; no two of one run are alike where the corpus is simulated."""
-        texts = islice(cycle(self.texts), count)
-        return {f"{run}-{n}": {"text": text.replace("#", str(n)), **fields} for n, text in enumerate(texts)}
+        asked = islice(zip(cycle(self.texts), cycle(self.beside), strict=False), count)
+        return {
+            f"{run}-{n}": {"text": text.replace("#", str(n)), **own, **fields} for n, (text, own) in enumerate(asked)
+        }
 
 
 async def simulated_questions(operator: Operator) -> Questions:

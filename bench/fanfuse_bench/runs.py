@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from fanfuse_all_in_one.operating import Operator, operator_on
-from fanfuse_bench.children import Child, child, cpu_s, measured
+from fanfuse_bench.children import Child, child, cpu_s, measured, peak_mb
 from fanfuse_bench.corpora import TENANT, Questions
 from fanfuse_bench.figures import Spread, spread
 from fanfuse_bench.reading import Stamps, stamps
@@ -102,16 +102,18 @@ class Subject:
         self._asked += 1
         if load.warm:
             warm = questions.queries(load.warm, f"warm{self._asked}", **load.fields)
-            await _call(self._where, warm, {"at_once": 8})
+            await call(self._where, warm, {"at_once": 8})
         await self._host.ask("begin")
         before = cpu_s(self._where.server.pid)
-        called = await _call(
-            self._where, questions.queries(load.queries, f"run{self._asked}", **load.fields), load.pace
-        )
+        called = await call(self._where, questions.queries(load.queries, f"run{self._asked}", **load.fields), load.pace)
         spent_by_server = cpu_s(self._where.server.pid) - before
         spent = await self._host.ask("end")
         seen = await stamps(self._where.operator.bus.nc, TENANT)
         return _figures(self.name, load, called, spent, spent_by_server, seen)
+
+    def peak_mb(self) -> float:
+        """Peak resident memory of the process so far."""
+        return peak_mb(self._host.pid)
 
 
 @asynccontextmanager
@@ -131,7 +133,8 @@ async def floor(where: Place, recording: Path, delay_ms: str) -> AsyncIterator[S
         yield Subject("floor", where, host)
 
 
-async def _call(where: Place, queries: dict[str, Any], pace: dict[str, float]) -> Any:
+async def call(where: Place, queries: dict[str, Any], pace: dict[str, float]) -> Any:
+    """Ask from a process of its own; what it tells is in `caller`."""
     plan = where.folder / "plan.json"
     plan.write_text(json.dumps({"tenant": TENANT, "queries": queries, **pace}))
     async with child("caller", where.server.url, str(plan)) as caller:

@@ -32,6 +32,9 @@ CARD: Final = CorpusCard(
     chunks=20,
     backends=tuple(Wiring(kind=kind, backend="main", pool="main") for kind in Kind),
 )
+KEYWORD_CARD: Final = CARD.model_copy(
+    update={"backends": tuple(wiring for wiring in CARD.backends if wiring.kind is Kind.KEYWORD)}
+)
 _FIRST: Final = {kind: number * HITS // 2 for number, kind in enumerate(Kind)}
 _TEXT: Final = "A paragraph of about six hundred characters, as a splitter makes them from prose. " * 7
 _VECTOR: Final = [1.0] + [0.001] * 383
