@@ -76,7 +76,7 @@ async def test_a_generation_holds_texts_and_every_index(tmp_path: Path) -> None:
     built = build_generation(
         tmp_path, NAME, "g1", iter(chunks), ALL, CountingEmbedder(), lambda part, done: told.append((part, done))
     )
-    assert built == BuiltGeneration("g1", 150, dict.fromkeys(Kind, 150), blank=0)
+    assert built == BuiltGeneration("g1", 150, dict.fromkeys(Kind, 150), blank=0, relations=150)
     assert {part for part, _ in told} == {"texts", "vector", "keyword", "graph"}
     assert max(done for _, done in told) == 150
     card = CorpusCard(tenant="acme", corpus="docs", generation="g1")

@@ -104,6 +104,8 @@ class CorpusCard(Written):
     generation: Token | None = None
     """The index generation to search; None: not indexed here (an external engine)."""
     chunks: Annotated[int, Field(ge=0)] = 0
+    relations: Annotated[int, Field(ge=0)] | None = None
+    """Relations between entities that its chunks state. 0: the graph holds only mentions. None: not counted."""
     indexed_at: str | None = None
     """UTC time of the last index run, ISO 8601 with offset."""
 

@@ -10,7 +10,7 @@ from typing import Final
 from fanfuse_contracts.corpus import CorpusCard, EmbedderSpec, FieldType
 from fanfuse_runtime.corpus_store import RegistryError
 
-INDEX_OWNED: Final = ("generation", "chunks", "indexed_at")
+INDEX_OWNED: Final = ("generation", "chunks", "relations", "indexed_at")
 _HOLDS: Final = frozenset({(FieldType.FLOAT, FieldType.INTEGER)})
 """(stated, found): a field stated as the first may hold the second."""
 

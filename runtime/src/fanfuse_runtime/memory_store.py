@@ -37,6 +37,7 @@ class _Indexed(Model):
     revision: Annotated[int, Field(gt=0)]
     generation: Token | None = None
     chunks: int = 0
+    relations: int | None = None
     indexed_at: str | None = None
     embedder: EmbedderSpec | None = None
     fields: dict[str, FieldType] = {}

@@ -51,6 +51,18 @@ def test_a_lanes_weight_is_wiring_times_bias_times_corpus(build, shape):
     assert single.decisions[0].weights == pair.decisions[0].weights == pair.decisions[1].weights
 
 
+@pytest.mark.parametrize(("relations", "factor"), [(None, 1.0), (0, 0.25), (1, 1.0)])
+@pytest.mark.parametrize("shape", list(Shape))
+def test_a_graph_without_relations_counts_a_quarter_and_the_decision_says_so(build, shape, relations, factor):
+    card = weighed(build, 2.0, 0.5, 3.0).model_copy(update={"relations": relations})
+    event = build.event(shape=build.shape(shape), graph_seeds=("alice",))
+    plan = build.plan(event, card)
+    weights = {lane.kind: lane.weight for lane in plan.lanes}
+    assert weights[Kind.GRAPH] == 3.0 * factor * BIAS[shape].graph == plan.decisions[0].weights.graph
+    assert weights[Kind.KEYWORD] == 0.5 * BIAS[shape].keyword
+    assert ("no relations" in plan.decisions[0].reason) is (factor < 1.0)
+
+
 def test_an_irrelevant_corpus_keeps_a_small_weight(build):
     event = build.event(scores=(build.score("a", 1e6),), corpora=("a", "b"))
     plan = build.plan(event, build.card("a", kinds=("keyword",)), build.card("b", kinds=("keyword",)))

@@ -246,4 +246,9 @@ def _checked(
 
 def _pointer(built: BuiltGeneration) -> dict[str, object]:
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    return {"generation": built.generation, "chunks": built.chunks, "indexed_at": now}
+    return {
+        "generation": built.generation,
+        "chunks": built.chunks,
+        "relations": built.relations,
+        "indexed_at": now,
+    }

@@ -43,12 +43,13 @@ class CorpusName(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BuiltGeneration:
-    """A finished generation. `blank` counts chunks left out because they hold no text."""
+    """A finished generation. `blank` counts chunks left out because they hold no text, `relations` those they state."""
 
     generation: str
     chunks: int
     counts: Mapping[Kind, int]
     blank: int
+    relations: int
 
 
 def generation_id(now: datetime, random_part: str) -> str:
@@ -122,7 +123,7 @@ def build_generation(
                 shutil.rmtree(_building(data, name, part, generation), ignore_errors=True)
                 shutil.rmtree(generation_folder(data, name, part, generation), ignore_errors=True)
             raise
-    return BuiltGeneration(generation, total, counts, build.blank)
+    return BuiltGeneration(generation, total, counts, build.blank, build.relations)
 
 
 def remove_unused(data: Path, name: CorpusName, keep: Collection[str]) -> tuple[str, ...]:
@@ -147,6 +148,7 @@ class _Build:
     generation: str
     progress: Progress
     blank: int = field(default=0, init=False)
+    relations: int = field(default=0, init=False)
 
     def write_texts(self, chunks: Iterable[Chunk], embedder: Embedder | None) -> int:
         path = self._start(TEXTS) / _TEXTS_FILE
@@ -180,6 +182,7 @@ class _Build:
     def _sound(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
         for chunk in chunks:
             if chunk.text.strip():
+                self.relations += len(chunk.triples)
                 yield chunk
             else:
                 self.blank += 1

@@ -11,7 +11,7 @@ from fanfuse_contracts.corpus import CorpusCard
 from fanfuse_contracts.enums import Kind, Shape
 from fanfuse_contracts.plan import SkippedLane
 from fanfuse_contracts.weights import Weights
-from fanfuse_corpus_router.domain.bias import kind_weights
+from fanfuse_corpus_router.domain.bias import kind_weights, mentions_only
 from fanfuse_corpus_router.domain.wired import WiredLane, label
 
 
@@ -34,10 +34,10 @@ def decision_fields(
         "use_vector": Kind.VECTOR in kinds,
         "use_keyword": Kind.KEYWORD in kinds,
         "use_graph": Kind.GRAPH in kinds,
-        "weights": kind_weights(shape, card.backends, fixed),
+        "weights": kind_weights(shape, card, fixed),
         "degraded_backends": tuple(sorted(map(label, lost))),
         "bm25_fallback": _is_fallback(kinds, lost),
-        "reason": _fates([lane.label for lane in searched], skipped),
+        "reason": _fates([_name(card, lane) for lane in searched], skipped),
         "source": card.source,
         "corpus_weight": 1.0,
         "asked": (),
@@ -48,6 +48,10 @@ def decision_fields(
 def _is_fallback(kinds: set[Kind], lost: Sequence[SkippedLane]) -> bool:
     """Keyword is alone, and a lane of another kind was left out for health (a second keyword engine is none)."""
     return kinds == {Kind.KEYWORD} and any(lane.kind is not Kind.KEYWORD for lane in lost)
+
+
+def _name(card: CorpusCard, lane: WiredLane) -> str:
+    return f"{lane.label} (no relations: a quarter of its weight)" if mentions_only(card, lane.wiring) else lane.label
 
 
 def _fates(searched: Sequence[str], skipped: Sequence[SkippedLane]) -> str:

@@ -1,6 +1,6 @@
 """How much each kind of backend counts for each shape of query.
 
-In: a shape. Out: factors on the wirings' own weights. The table is the project's default, stated in its README.
+In: a shape, a corpus. Out: weights of its lanes. The table is the project's default, stated in its README.
 """
 
 from functools import lru_cache
@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Final
 
 from fanfuse_contracts.base import MAX_WEIGHT
-from fanfuse_contracts.corpus import Wiring
+from fanfuse_contracts.corpus import CorpusCard, Wiring
 from fanfuse_contracts.enums import Kind, Shape
 from fanfuse_contracts.weights import Weights
 
@@ -21,6 +21,8 @@ BIAS: Final = MappingProxyType(
     }
 )
 
+MENTIONS_ONLY: Final = 0.25
+"""Factor on a graph without a relation: who mentions a name is what the keyword lane finds too (ADR 0020)."""
 
 # Looking a member of an enum up costs more than the rest of the arithmetic below.
 _VECTOR, _KEYWORD, _GRAPH = Kind.VECTOR, Kind.KEYWORD, Kind.GRAPH
@@ -32,14 +34,24 @@ def _of(weights: Weights, kind: Kind) -> float:
     return weights.keyword if kind is _KEYWORD else weights.graph
 
 
-def biased_weight(shape: Shape, wiring: Wiring, fixed: Weights | None = None) -> float:
-    """The wiring's weight × the shape's bias, or the `fixed` weight of its kind; 0 switches the lane off."""
+def mentions_only(card: CorpusCard, wiring: Wiring) -> bool:
+    """True for a graph of which it is known that it holds no relation."""
+    return card.relations == 0 and wiring.kind is _GRAPH
+
+
+def _own(card: CorpusCard, wiring: Wiring) -> float:
+    """The wiring's weight by itself."""
+    return wiring.weight * MENTIONS_ONLY if mentions_only(card, wiring) else wiring.weight
+
+
+def biased_weight(shape: Shape, card: CorpusCard, wiring: Wiring, fixed: Weights | None = None) -> float:
+    """Weight of a lane of this corpus by the shape's bias, or the `fixed` weight of its kind; 0 switches it off."""
     if fixed is not None:
         return _of(fixed, wiring.kind) + 0.0  # -0.0 becomes 0.0
-    return min(wiring.weight * _of(BIAS[shape], wiring.kind), MAX_WEIGHT) + 0.0
+    return min(_own(card, wiring) * _of(BIAS[shape], wiring.kind), MAX_WEIGHT) + 0.0
 
 
-def kind_weights(shape: Shape, wirings: tuple[Wiring, ...], fixed: Weights | None = None) -> Weights:
+def kind_weights(shape: Shape, card: CorpusCard, fixed: Weights | None = None) -> Weights:
     """Weights per kind for one corpus: that of the strongest wiring, or the plain bias where none is wired.
 
     `fixed`, those of an earlier decision, stand as they are.
@@ -47,8 +59,8 @@ def kind_weights(shape: Shape, wirings: tuple[Wiring, ...], fixed: Weights | Non
     if fixed is not None:
         return fixed
     strongest: dict[Kind, float] = {}
-    for wiring in wirings:
-        strongest[wiring.kind] = max(wiring.weight, strongest.get(wiring.kind, 0.0))
+    for wiring in card.backends:
+        strongest[wiring.kind] = max(_own(card, wiring), strongest.get(wiring.kind, 0.0))
     return _weights(shape, strongest.get(_VECTOR, 1.0), strongest.get(_KEYWORD, 1.0), strongest.get(_GRAPH, 1.0))
 
 

@@ -83,7 +83,7 @@ class Readiness:
     def _ready(self, selected: SelectedCorpus, lane: WiredLane) -> _Row:
         """Health is asked last: a lane that could not run anyway is not a fault of its backend."""
         card, wiring = selected.card, lane.wiring
-        weight = biased_weight(self._shape, wiring, selected.kind_weights)
+        weight = biased_weight(self._shape, card, wiring, selected.kind_weights)
         if weight * selected.weight <= 0.0:
             return skip(card, lane, LaneOutcome.SKIPPED_NO_INPUT, SWITCHED_OFF)
         problem = filter_problem(card, wiring, self._conditions)
