@@ -14,7 +14,7 @@ from fanfuse_all_in_one.operating import Operator, operator_on
 from fanfuse_all_in_one.stored_answers import remove_answers
 from fanfuse_contracts import flow, subjects
 from fanfuse_contracts.answer import Answer, AnswerHit, Coverage
-from fanfuse_contracts.chunks import Chunk, content_hash
+from fanfuse_contracts.chunks import Chunk, Triple, content_hash
 from fanfuse_contracts.corpus import FieldType
 from fanfuse_contracts.enums import RejectionCode, Stage, Status
 from fanfuse_contracts.health import Heartbeat
@@ -50,6 +50,18 @@ async def index(operator, data, found, wish=WISH, **fields):
 
 def generations(data) -> set[str]:
     return {path.name for path in data.glob("acme/docs/*/*") if path.is_dir()}
+
+
+async def test_the_card_counts_the_relations_that_are_indexed(operator, data):
+    knows = Triple(subject="Alice", relation="KNOWS", object="Bob")
+    stated = chunk("a").model_copy(update={"triples": (knows, knows.model_copy(update={"object": "Carol"}))})
+    with_relations = await index(operator, data, [stated, chunk("b")])
+    assert with_relations.card.relations == 2
+    kept = await delete_chunks(operator, data, "acme", "docs", ["a"])
+    assert kept.left == 1
+    registered = (await operator.card("acme", "docs")).card
+    assert registered is not None
+    assert registered.relations == 0
 
 
 async def test_the_card_says_what_was_built_and_keeps_what_was_not_stated(operator, data):

@@ -12,6 +12,7 @@ from fanfuse_client import Client
 from fanfuse_contracts import flow as channels
 from fanfuse_contracts import streams, subjects
 from fanfuse_contracts.answer import Answer
+from fanfuse_contracts.chunks import Chunk
 from fanfuse_contracts.enums import Kind, LaneOutcome, Status
 from fanfuse_contracts.retrieval import ChunksReply, ChunksRequest
 from fanfuse_testing.flow import Flow, sample_chunk
@@ -59,6 +60,16 @@ async def texts(flow: Flow, chunk_id: str) -> ChunksReply:
     return ChunksReply.from_json(data)
 
 
+def with_news() -> list[Chunk]:
+    """The library, what is to be found, and enough more for indexing to take a while."""
+    news = sample_chunk("zeppelin", NEW, entities=NEW_SEEDS, document_id="airships")
+    return [
+        *library(),
+        news,
+        *(sample_chunk(f"filler-{number}", f"filler text number {number}") for number in range(150)),
+    ]
+
+
 def assert_none_failed(answers: list[Answer]) -> None:
     assert {answer.status for answer in answers} == {Status.COMPLETE}, [
         (answer.status, answer.rejection, [r for r in answer.coverage.lanes if r.failure]) for answer in answers
@@ -70,11 +81,9 @@ def assert_none_failed(answers: list[Answer]) -> None:
 
 async def test_a_new_generation_is_found_and_no_query_fails(flow: Flow, say: Callable[[str], None]) -> None:
     await flow.index(TENANT, "docs", library(), FIELDS)
-    chunks = [*library(), sample_chunk("zeppelin", NEW, entities=NEW_SEEDS, document_id="airships")]
-    chunks += [sample_chunk(f"filler-{number}", f"filler text number {number}") for number in range(150)]
     async with flow.client(TENANT) as client, asking(client) as answers:
         assert await found(client) is None
-        await flow.index(TENANT, "docs", chunks, FIELDS)
+        await flow.index(TENANT, "docs", with_news(), FIELDS)
         ended = time.monotonic()
         first = await found(client)
         found_after_s = time.monotonic() - ended
@@ -88,6 +97,7 @@ async def test_a_new_generation_is_found_and_no_query_fails(flow: Flow, say: Cal
 
 
 async def test_a_deleted_chunk_is_returned_by_nothing(flow: Flow, say: Callable[[str], None]) -> None:
+    await flow.index(TENANT, "docs", with_news(), FIELDS)
     async with flow.client(TENANT) as client:
         assert await found(client, query_id="shows-it") is not None
         assert (await client.stored("shows-it")) is not None
@@ -119,6 +129,7 @@ async def test_a_deleted_chunk_is_returned_by_nothing(flow: Flow, say: Callable[
 
 
 async def test_a_deleted_corpus_is_gone(flow: Flow) -> None:
+    await flow.index(TENANT, "docs", library(), FIELDS)
     await flow.index(TENANT, "gone", library("ephemeral"), FIELDS)
     async with flow.client(TENANT) as client:
         assert (await client.ask(QUESTION, budget_ms=20_000, corpora=("gone",))).status is Status.COMPLETE
