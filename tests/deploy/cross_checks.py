@@ -15,7 +15,7 @@ KEPT: Final = ("Deployment", "StatefulSet")
 _CLOSING_S: Final = 5.0
 """What a process takes to close its connection after its drain (fanfuse_runtime.connection)."""
 _FIXED_TAG: Final = re.compile(r"[^:@]+:(?!latest$)[\w.-]+")
-GIVEN: Final = re.compile(r"nats-.+|fanfuse-engines")
+GIVEN: Final = re.compile(r"nats-.+|fanfuse-(engines|registry)")
 """Secrets that the operator creates."""
 
 
@@ -35,11 +35,6 @@ class Cluster:
 
     def selected(self, selector: Mapping[str, Any], kinds: Iterable[str] = WORKLOADS) -> list[Object]:
         return [each for each in self.all(*kinds) if _matches(selector, labels(each))]
-
-
-def faults(cluster: Cluster) -> list[str]:
-    """Every fault of every check."""
-    return [f"{check.__name__}: {fault}" for check in CHECKS for fault in check(cluster)]
 
 
 def labels(workload: Object) -> dict[str, str]:
@@ -173,13 +168,13 @@ def _trigger_faults(cluster: Cluster, trigger: Mapping[str, Any]) -> Iterator[st
 
 
 def images_are_fixed(cluster: Cluster) -> Iterator[str]:
-    for each, container in _containers(cluster):
+    for each, container in containers(cluster):
         if not _FIXED_TAG.fullmatch(container["image"].rsplit("/", 1)[-1]):
             yield f"{name(each)} runs {container['image']}"
 
 
 def resources_are_bounded(cluster: Cluster) -> Iterator[str]:
-    for each, container in _containers(cluster):
+    for each, container in containers(cluster):
         stated = container.get("resources", {})
         for part in ("requests", "limits"):
             if not {"cpu", "memory"} <= stated.get(part, {}).keys():
@@ -194,7 +189,7 @@ def pods_are_restricted(cluster: Cluster) -> Iterator[str]:
             yield f"{name(each)} may run as root, or without seccomp"
         if pod(each).get("automountServiceAccountToken") is not False:
             yield f"{name(each)} has a token of the cluster that it does not need"
-    for each, container in _containers(cluster):
+    for each, container in containers(cluster):
         own = container.get("securityContext", {})
         dropped = own.get("capabilities", {}).get("drop") == ["ALL"]
         if own.get("allowPrivilegeEscalation") is not False or not own.get("readOnlyRootFilesystem") or not dropped:
@@ -224,11 +219,11 @@ def grace_is_longer_than_the_drain(cluster: Cluster) -> Iterator[str]:
             yield f"{name(each)} is killed before it has drained"
 
 
-def _containers(cluster: Cluster) -> Iterator[tuple[Object, dict[str, Any]]]:
+def containers(cluster: Cluster) -> Iterator[tuple[Object, dict[str, Any]]]:
     return ((each, container) for each in cluster.all(*WORKLOADS) for container in pod(each)["containers"])
 
 
-CHECKS: Final[tuple[Callable[[Cluster], Iterator[str]], ...]] = (
+FITTING: Final[tuple[Callable[[Cluster], Iterator[str]], ...]] = (
     selectors_meet_labels,
     named_ports_exist,
     accounts_exist,

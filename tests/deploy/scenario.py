@@ -14,6 +14,7 @@ from typing import Final
 
 import nats
 from nats.aio.msg import Msg
+from opentelemetry.sdk.trace import SpanProcessor
 
 from fanfuse_all_in_one.marking import clear_backend, mark_backend
 from fanfuse_backend_workers.adapters.embedded import engines_in, texts_in
@@ -259,8 +260,10 @@ async def watched_scenario(folder: Path) -> AsyncIterator[Scenario]:
     trouble = Trouble()
     services = {Stage.BACKEND_WORKERS: lambda context: _workers(context, folder / "data", trouble)}
     with NatsServer(folder / "nats") as server:
+        # Spans are recorded and go nowhere: exemplars name only what is recorded.
+        traced, config = SpanProcessor(), folder / "fanfuse.yaml"
         async with running_flow(
-            server.url, folder / "data", services=services, config_file=folder / "fanfuse.yaml"
+            server.url, folder / "data", services=services, config_file=config, span_processor=traced
         ) as flow:
             for tenant in (PAYING, SMALL, FLOODING):
                 await flow.index(tenant, "docs", library(), FIELDS)

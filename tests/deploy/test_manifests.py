@@ -20,7 +20,8 @@ from fanfuse_runtime.server import find_nats_server
 from fanfuse_runtime.settings import RuntimeSettings
 from tests.deploy.certificates import write_certificates
 from tests.deploy.crds import strict_schema
-from tests.deploy.cross_checks import CHECKS, Cluster, faults, pod
+from tests.deploy.cross_checks import Cluster, pod
+from tests.deploy.operating_checks import CHECKS, faults
 from tests.deploy.rendered import K8S, OVERLAYS, ROOT, Objects, objects, prepare
 
 POOLS = tuple((kind, "main") for kind in Kind)
@@ -122,6 +123,8 @@ NOBODY = {"matchLabels": {"a": "b"}}
 SCALED = ("ScaledObject", "worker-vector-main", "spec")
 FUSER = ("Deployment", "fuser", "spec")
 POD = (*FUSER, "template", "spec")
+SERVER = ("StatefulSet", "nats", "spec", "template", "spec")
+WORKER = ("Deployment", "worker-vector-main", "spec")
 TRIGGER = (*SCALED, "triggers", 0, "metadata")
 PLANTED: tuple[tuple[str, Callable[[Objects], None]], ...] = (
     ("selectors_meet_labels", setting(*FUSER, "selector", "matchLabels", to={"app.kubernetes.io/name": "fusor"})),
@@ -154,6 +157,23 @@ PLANTED: tuple[tuple[str, Callable[[Objects], None]], ...] = (
     ("pods_are_restricted", setting(*POD, "automountServiceAccountToken", to=None)),
     ("references_exist", setting(*POD, "volumes", to=[])),
     ("grace_is_longer_than_the_drain", setting(*POD, "terminationGracePeriodSeconds", to=12)),
+    ("probes_have_time", setting(*POD, "containers", 0, "livenessProbe", "timeoutSeconds", to=None)),
+    (
+        "servers_are_caught_up_before_the_next_one_goes",
+        setting(*SERVER, "containers", 0, "startupProbe", "httpGet", "path", to="/healthz?js-enabled-only=true"),
+    ),
+    ("copies_are_as_many_as_servers", setting("StatefulSet", "nats", "spec", "replicas", to=5)),
+    (
+        "engines_are_known_to_who_speaks_to_them",
+        setting(*WORKER, "template", "spec", "containers", 0, "envFrom", to=[]),
+    ),
+    (
+        "engines_are_known_to_who_speaks_to_them",
+        setting(*POD, "containers", 0, "envFrom", 0, "secretRef", "name", to="fanfuse-engines"),
+    ),
+    ("what_changes_is_read_again", setting(*SERVER, "shareProcessNamespace", to=None)),
+    ("what_changes_is_read_again", setting(*SERVER, "containers", 1, "volumeMounts", 0, "mountPath", to="/etc/other")),
+    ("what_changes_is_read_again", setting(*SERVER, "containers", 1, "args", to=["-config", "/etc/nats/nats.conf"])),
 )
 
 

@@ -36,7 +36,11 @@ apiVersion: apps/v1
 kind: Deployment
 metadata:
   name: $name
-  labels: {app.kubernetes.io/name: $name, app.kubernetes.io/part-of: fanfuse, fanfuse.dev/process: service}
+  labels:
+    app.kubernetes.io/name: $name
+    app.kubernetes.io/part-of: fanfuse
+    fanfuse.dev/process: service
+    fanfuse.dev/engines: speaks
 spec:
 ${replicas}  selector:
     matchLabels: {app.kubernetes.io/name: $name}
