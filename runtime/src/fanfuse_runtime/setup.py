@@ -107,6 +107,14 @@ def _differences(wanted: Any, found: Any, fields: Iterable[str]) -> list[str]:
     return rows
 
 
+def _too_few_copies(found: api.StreamConfig, rights: Rights) -> list[str]:
+    """A cluster with one copy loses it with one server. Only who creates everything knows how many there should be."""
+    copies = found.num_replicas or 1
+    if rights.creates is not Creates.ALL or copies >= rights.replicas:
+        return []
+    return [f"num_replicas is {copies}, should be {rights.replicas}"]
+
+
 async def ensure_stream(js: JetStreamContext, spec: StreamSpec, rights: Rights = ALL_RIGHTS) -> None:
     """Create the stream, or compare it; raises `SetupMismatchError`, and `NotFoundError` where others create it."""
     config = stream_config(spec, rights.replicas)
@@ -122,7 +130,7 @@ async def ensure_stream(js: JetStreamContext, spec: StreamSpec, rights: Rights =
             found = (await js.stream_info(spec.name)).config
         else:
             return
-    rows = _differences(config, found, _STREAM_FIELDS)
+    rows = [*_differences(config, found, _STREAM_FIELDS), *_too_few_copies(found, rights)]
     wanted_dest = config.republish.dest if config.republish else None
     found_dest = found.republish.dest if found.republish else None
     if wanted_dest != found_dest:
@@ -150,15 +158,18 @@ async def ensure_consumer(js: JetStreamContext, spec: ConsumerSpec, rights: Righ
 
 
 async def ensure_bucket(js: JetStreamContext, spec: BucketSpec, rights: Rights = ALL_RIGHTS) -> None:
-    """Create the key-value bucket if it does not exist; raises `NotFoundError` where others create it."""
+    """Create the key-value bucket, or compare its copies; raises as `ensure_stream` does."""
     try:
-        await js.key_value(spec.name)
+        kv = await js.key_value(spec.name)
     except NotFoundError:
         if not rights.over(spec):
             raise
         await js.create_key_value(
             bucket=spec.name, history=1, max_bytes=spec.max_bytes, direct=True, replicas=rights.replicas
         )
+        return
+    if rights.replicas > 1 and (rows := _too_few_copies((await kv.status()).stream_info.config, rights)):
+        raise SetupMismatchError(f"bucket {spec.name}", rows)
 
 
 async def ensure_topology(js: JetStreamContext, rights: Rights = ALL_RIGHTS) -> None:

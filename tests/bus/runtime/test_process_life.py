@@ -24,8 +24,8 @@ from fanfuse_runtime.delivery import Delivery
 from fanfuse_runtime.router import ServiceRouter
 from fanfuse_runtime.server import NatsServer
 from fanfuse_runtime.service import Service
-from fanfuse_runtime.settings import RuntimeSettings
-from fanfuse_runtime.setup import SetupMismatchError, ensure_topology
+from fanfuse_runtime.settings import Creates, RuntimeSettings
+from fanfuse_runtime.setup import Rights, SetupMismatchError, ensure_bucket, ensure_topology
 
 GOOD = b'{"text":"hello"}'
 PATIENCE_S = 30.0
@@ -154,6 +154,19 @@ async def test_a_stream_or_consumer_with_other_settings_fails_the_start(
     )
     with pytest.raises(SetupMismatchError, match=r"consumer fuser .*ack_wait is"):
         await ensure_topology(js)
+
+
+async def test_one_copy_where_there_should_be_three_is_named(caller: Client) -> None:
+    """By who creates everything; others are told no number."""
+    js = caller.jetstream()
+    await ensure_topology(js)
+    three = Rights(Creates.ALL, replicas=3)
+    with pytest.raises(SetupMismatchError, match=r"stream QUERIES .*num_replicas is 1, should be 3"):
+        await ensure_topology(js, three)
+    with pytest.raises(SetupMismatchError, match=r"bucket corpora .*num_replicas is 1, should be 3"):
+        await ensure_bucket(js, streams.CORPORA, three)
+    for others in (Creates.NOTHING, Creates.MEMORY):
+        await ensure_topology(js, Rights(others, replicas=3))
 
 
 async def test_the_setup_step_may_run_in_many_processes_at_once(nats_server: NatsServer, caller: Client) -> None:
