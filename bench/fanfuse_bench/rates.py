@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from fanfuse_bench import runs
+from fanfuse_bench import pulse, runs
 from fanfuse_bench.corpora import TENANT, simulated_questions
 from fanfuse_bench.curves import Curve, draw
 from fanfuse_bench.figures import counts, table
@@ -43,15 +43,16 @@ async def measure(options: argparse.Namespace) -> str:
         async with runs.services("flow", high, delay) as flow:
             query = SubmittedQuery.model_validate(questions.queries(1, "recorded", **fields)["recorded-0"])
             (await record(high.server.url, TENANT, query)).write(low.folder / "recording.json")
-            async with runs.floor(low, low.folder / "recording.json", delay) as floor:
+            async with runs.floor(low, low.folder / "recording.json", delay) as floor, pulse.beside() as idle:
                 found: list[AtRate] = []
                 for rate in options.rates:
                     runs.say(f"{options.queries} queries of each at {rate:g} per s")
                     load = runs.Load(options.queries, 0 if found else options.warm, {"rate": rate}, fields)
                     found.append(AtRate(rate, await flow.run(questions, load), await floor.run(questions, load)))
+                beside = await idle.told()
     if options.picture is not None:
         options.picture.write_text(picture(found), encoding="utf-8")
-    return report(found)
+    return f"{report(found)}\n\n{beside}"
 
 
 def report(found: Sequence[AtRate]) -> str:

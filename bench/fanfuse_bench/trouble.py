@@ -8,7 +8,7 @@ import argparse
 from collections.abc import Sequence
 from typing import Final
 
-from fanfuse_bench import runs
+from fanfuse_bench import pulse, runs
 from fanfuse_bench.compare_engines import Trouble
 from fanfuse_bench.compare_ground import fanfuse_on, meets, prepared
 from fanfuse_bench.compare_outcome import Outcome
@@ -33,21 +33,23 @@ async def measure(options: argparse.Namespace) -> Report:
     """Each trouble on a flow that has heard of no other."""
     load = {"queries": options.queries, "pace": {"rate": options.rate}}
     chosen = TROUBLES if options.trouble == "all" else (Trouble(options.trouble),)
-    async with prepared() as ground:
-        found = []
+    async with prepared() as ground, pulse.beside() as idle:
+        found, beside = [], []
         for trouble in chosen:
             runs.say(f"one of three engines {trouble.value}: {options.queries} queries, {options.rate:g} per s")
             async with fanfuse_on(ground, options.away_ms / 1e3, options.budget_ms) as fanfuse:
+                await idle.told()
                 found.append((trouble, await meets(fanfuse, trouble, load)))
-    return report(found, options.budget_ms)
+                beside.append(f"- {trouble.value}: {await idle.told()}")
+    return report(found, options.budget_ms, beside)
 
 
-def report(found: Sequence[tuple[Trouble, Outcome]], budget_ms: int) -> Report:
-    """The table, then each promise that was broken."""
+def report(found: Sequence[tuple[Trouble, Outcome]], budget_ms: int, beside: Sequence[str] = ()) -> Report:
+    """The table, what the machine did meanwhile, then each promise that was broken."""
     outcomes = [outcome for _, outcome in found]
     names = [f"{outcome.name}, one engine {trouble.value}" for trouble, outcome in found]
     wrong = [f"- **broken**: {trouble.value}: {line}" for trouble, one in found for line in broken(one, budget_ms)]
-    return Report("\n\n".join((trouble_table(outcomes, budget_ms, names), *wrong)), not wrong)
+    return Report("\n\n".join((trouble_table(outcomes, budget_ms, names), *beside, *wrong)), not wrong)
 
 
 def broken(one: Outcome, budget_ms: int) -> list[str]:

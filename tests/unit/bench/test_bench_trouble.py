@@ -1,5 +1,6 @@
 """What a run with an engine in trouble may break, and what an answer tells of a list that it lacks."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -88,3 +89,17 @@ def test_a_refused_query_is_told_with_its_lanes(subjects):
 
     assert told == "failed: nothing answered [vector failed unavailable, graph late]"
     assert subjects.refused(answer(Status.COMPLETE, lane(Kind.GRAPH))) == "complete: no hits [graph answered]"
+
+
+def test_an_idle_process_tells_how_late_it_was_woken(bench_module):
+    said = bench_module("pulse").in_words([1.0] * 98 + [250.0, 900.0])
+
+    assert said.endswith("was woken late by p99 900 ms, at most 900 ms; 2 times by over 200 ms.")
+
+
+async def test_the_idle_process_runs_beside_and_tells_how_it_fared(bench_module):
+    async with bench_module("pulse").beside() as idle, asyncio.timeout(30):
+        while "nan" in (said := await idle.told()):
+            await asyncio.sleep(0.05)
+
+    assert "at most" in said
