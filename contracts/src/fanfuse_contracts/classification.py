@@ -1,15 +1,14 @@
 """What the classifier found: shape, features of the text and raw corpus scores. No decision."""
 
 from collections.abc import Iterable
-from enum import StrEnum
 
 from fanfuse_contracts.base import FiniteFloat, Model
-from fanfuse_contracts.enums import Shape
+from fanfuse_contracts.enums import ClosedSet, Shape
 from fanfuse_contracts.query import QueryEvent
 from fanfuse_contracts.tokens import Token
 
 
-class Effect(StrEnum):
+class Effect(ClosedSet):
     """What a static rule does to a corpus."""
 
     BOOST = "boost"

@@ -1,9 +1,21 @@
 """The closed sets of the flow. A value that is not here does not exist on the bus."""
 
 from enum import StrEnum
+from typing import Any
+
+from pydantic import GetCoreSchemaHandler
+from pydantic_core import CoreSchema, core_schema
 
 
-class Kind(StrEnum):
+class ClosedSet(StrEnum):
+    """Words of the bus. Written as the strings they are: pydantic would ask each member for its value, in Python."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return {**handler(source), "serialization": core_schema.simple_ser_schema("str")}
+
+
+class Kind(ClosedSet):
     """Kind of a backend: what routing reasons about."""
 
     VECTOR = "vector"
@@ -11,7 +23,7 @@ class Kind(StrEnum):
     GRAPH = "graph"
 
 
-class SourceKind(StrEnum):
+class SourceKind(ClosedSet):
     """The kind of truth a corpus holds."""
 
     REFERENCE = "reference"
@@ -22,7 +34,7 @@ class SourceKind(StrEnum):
     """What is the case now, for one thing."""
 
 
-class Shape(StrEnum):
+class Shape(ClosedSet):
     """Shape of a query's text, see `classify_shape`."""
 
     KEYWORD_HEAVY = "keyword_heavy"
@@ -31,7 +43,7 @@ class Shape(StrEnum):
     MIXED = "mixed"
 
 
-class Strategy(StrEnum):
+class Strategy(ClosedSet):
     """How the corpora of a query were selected."""
 
     EXPLICIT = "explicit"
@@ -41,7 +53,7 @@ class Strategy(StrEnum):
     UNCONSTRAINED = "unconstrained"
 
 
-class Status(StrEnum):
+class Status(ClosedSet):
     """Status of an answer."""
 
     COMPLETE = "complete"
@@ -52,7 +64,7 @@ class Status(StrEnum):
     EXPIRED = "expired"
 
 
-class LaneOutcome(StrEnum):
+class LaneOutcome(ClosedSet):
     """What became of one lane of a plan."""
 
     ANSWERED = "answered"
@@ -67,7 +79,7 @@ class LaneOutcome(StrEnum):
     SKIPPED_NO_INPUT = "skipped_no_input"
 
 
-class FailureKind(StrEnum):
+class FailureKind(ClosedSet):
     """Why a lane failed."""
 
     UNAVAILABLE = "unavailable"
@@ -90,7 +102,7 @@ class FailureKind(StrEnum):
 _BACKEND_FAULTS = frozenset({FailureKind.UNAVAILABLE, FailureKind.TIMEOUT, FailureKind.OVERLOADED})
 
 
-class FallbackReason(StrEnum):
+class FallbackReason(ClosedSet):
     """Why only keyword lanes answered for a corpus (label of the fallback counter)."""
 
     DEGRADED = "degraded"
@@ -100,7 +112,7 @@ class FallbackReason(StrEnum):
     EMBEDDER = "embedder"
 
 
-class RejectionCode(StrEnum):
+class RejectionCode(ClosedSet):
     """Why a query was refused before any retrieval, or could not be answered at all."""
 
     INVALID_QUERY = "invalid_query"
@@ -123,7 +135,7 @@ class RejectionCode(StrEnum):
     INTERNAL = "internal"
 
 
-class UnconfirmedReason(StrEnum):
+class UnconfirmedReason(ClosedSet):
     """Why a source that belongs to an answer could not be confirmed."""
 
     DOWN = "down"
@@ -134,7 +146,7 @@ class UnconfirmedReason(StrEnum):
     """Its card says that it cannot confirm what was asked."""
 
 
-class Stage(StrEnum):
+class Stage(ClosedSet):
     """The stages of the flow, in their order; label of stage metrics and token of dead letters."""
 
     CLASSIFIER = "classifier"
@@ -144,7 +156,7 @@ class Stage(StrEnum):
     HEALTH = "health"
 
 
-class BackendHealth(StrEnum):
+class BackendHealth(ClosedSet):
     """State of one backend as everyone hears of it."""
 
     HEALTHY = "healthy"

@@ -7,16 +7,16 @@ drops one.
 
 import hashlib
 from collections.abc import Iterator
-from enum import StrEnum
 from typing import Annotated, Any, Self
 
 from pydantic import Discriminator, Field, StrictBool, StrictFloat, StrictInt, StrictStr, Tag, model_validator
 
 from fanfuse_contracts import limits
 from fanfuse_contracts.base import Guarded
+from fanfuse_contracts.enums import ClosedSet
 
 
-class Op(StrEnum):
+class Op(ClosedSet):
     """Comparison operators of a leaf."""
 
     EQ = "eq"

@@ -3,13 +3,13 @@
 Source: docs/adr/0011-fusion-policy.md.
 """
 
-from enum import StrEnum
 from typing import Annotated, Final, Self
 
 from pydantic import Field, model_validator
 
 from fanfuse_contracts import limits
 from fanfuse_contracts.base import Model, Written
+from fanfuse_contracts.enums import ClosedSet
 
 MIN_RRF_K: Final = 9
 """Below this one lane's lone first hit beats, or ties with, what two equal lanes both have in their top ten."""
@@ -17,7 +17,7 @@ MAX_RRF_K: Final = 1_000
 MAX_RESERVED_SEATS: Final = 5
 
 
-class FusionPolicy(StrEnum):
+class FusionPolicy(ClosedSet):
     """What a lane of weight w adds to the score of a hit."""
 
     RRF = "rrf"

@@ -6,19 +6,18 @@ Source: docs/adr/0016-quorum-and-early-finish.md.
 """
 
 from collections.abc import Iterable
-from enum import StrEnum
 from typing import Annotated, Final
 
 from pydantic import Field
 
 from fanfuse_contracts.base import Written
-from fanfuse_contracts.enums import Kind, LaneOutcome
+from fanfuse_contracts.enums import ClosedSet, Kind, LaneOutcome
 
 BackendName = Annotated[str, Field(pattern=r"^(vector|keyword|graph)/[a-z0-9_-]{1,64}$")]
 """A backend as a corpus names it: `kind/name`."""
 
 
-class Requirement(StrEnum):
+class Requirement(ClosedSet):
     """How much an answer depends on one lane."""
 
     MUST = "must"

@@ -99,12 +99,12 @@ def clarify(
     )
 
 
-async def publish_answer(bus: Bus, metrics_: Metrics, answer: Answer) -> bool:
-    """Store the answer; False if another one was stored first."""
+async def publish_answer(bus: Bus, metrics_: Metrics, answer: Answer, body: bytes | None = None) -> bool:
+    """Store the answer; False if another one was stored first. `body`: its JSON, where that is at hand."""
     stored = await bus.publish(
         flow.FUSED,
         subjects.query_fused(answer.tenant, answer.query_id),
-        answer,
+        body or answer,
         streams.answer_id(answer.tenant, answer.query_id),
     )
     if stored.duplicate:

@@ -55,7 +55,8 @@ class Publication:
 
     channel: Channel
     subject: str
-    message: Model
+    message: Model | bytes
+    """Bytes: its JSON, where that was written before."""
     message_id: str
 
 
@@ -118,7 +119,7 @@ class Bus:
 
     # -- publish ------------------------------------------------------------------------------------------------
 
-    async def publish(self, channel: Channel, subject: str, message: Model, message_id: str) -> Stored:
+    async def publish(self, channel: Channel, subject: str, message: Model | bytes, message_id: str) -> Stored:
         """Publish into a stream and wait for the acknowledgement.
 
         Raises `PublishRefusedError`, `UnacknowledgedError`, `TooLargeError`.
@@ -150,7 +151,8 @@ class Bus:
         return await self._acknowledged(publication, await self._send(publication, self._body(publication)))
 
     def _body(self, publication: Publication) -> bytes:
-        body = publication.message.to_json()
+        message = publication.message
+        body = message if isinstance(message, bytes) else message.to_json()
         if len(body) + _HEADERS_BYTES > self.nc.max_payload:
             channel = publication.channel.name
             raise TooLargeError(f"{channel} has {len(body)} bytes: the broker takes {self.nc.max_payload}")

@@ -12,15 +12,16 @@ from contextlib import suppress
 from nats.errors import Error as NatsError
 
 from fanfuse_contracts import flow, limits, subjects
-from fanfuse_contracts.health import Heartbeat, ServiceEndpoint
+from fanfuse_contracts.health import Heartbeat, RecentAnswers, ServiceEndpoint
 from fanfuse_runtime import VERSION
+from fanfuse_runtime.beats import next_beat
 from fanfuse_runtime.context import Context
 from fanfuse_runtime.endpoints import Endpoint
 from fanfuse_runtime.micro import MicroService, semantic
 from fanfuse_runtime.recent import Recent
 from fanfuse_runtime.service import Service
 
-_LOOK_EVERY_S = 0.05
+_LOOK_EVERY_S = 0.1
 _VERSION = semantic(VERSION)
 
 
@@ -55,22 +56,23 @@ class Heartbeats:
                 told, due = now, time.monotonic() + limits.HEARTBEAT_EVERY_S
                 with suppress(NatsError):
                     await self.send()
-            await asyncio.sleep(_LOOK_EVERY_S)
+            await next_beat(_LOOK_EVERY_S)
 
     def _urgent(self) -> tuple[object, ...]:
         return tuple((self._applied(service), service.urgent()) for service in self._services)
 
     async def send(self) -> None:
         """One heartbeat per service."""
+        recent = self._recent.answers()
         for service in self._services:
             service.router.export_in_flight()
-            beat = self._beat(service)
+            beat = self._beat(service, recent)
             await self._context.bus.send(flow.HEARTBEAT, subjects.heartbeat(beat.service, beat.instance), beat)
 
     def _beat_of(self, service: Service) -> Callable[[], Heartbeat]:
-        return lambda: self._beat(service)
+        return lambda: self._beat(service, self._recent.answers())
 
-    def _beat(self, service: Service) -> Heartbeat:
+    def _beat(self, service: Service, recent: RecentAnswers) -> Heartbeat:
         return Heartbeat(
             name=f"fanfuse-{service.stage.value}",
             id=self._context.instance,
@@ -83,7 +85,7 @@ class Heartbeats:
             pools=service.served_pools(),
             registry_revision=self._applied(service),
             in_flight=service.router.in_flight,
-            recent=self._recent.answers(),
+            recent=recent,
         )
 
     def _applied(self, service: Service) -> int:

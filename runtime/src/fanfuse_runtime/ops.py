@@ -17,11 +17,19 @@ from fanfuse_runtime.metrics import Metrics
 
 
 class _Server(uvicorn.Server):
-    """uvicorn without its own signal handling: the process decides when to stop."""
+    """uvicorn without its own signal handling and its look ten times a second: the process says when to stop."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.over = asyncio.Event()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
+
+    async def main_loop(self) -> None:
+        """Until `over` is set."""
+        await self.over.wait()
 
 
 class OpsEndpoint:
@@ -36,7 +44,13 @@ class OpsEndpoint:
         routes = [Route(path, self._check) for path in self._checks]
         routes.append(Route("/metrics", self._scrape))
         config = uvicorn.Config(
-            Starlette(routes=routes), host=host, port=port, log_level="warning", access_log=False, lifespan="off"
+            Starlette(routes=routes),
+            host=host,
+            port=port,
+            log_level="warning",
+            access_log=False,
+            lifespan="off",
+            date_header=False,
         )
         self._server = _Server(config)
         self._task: asyncio.Task[None] | None = None
@@ -81,6 +95,6 @@ class OpsEndpoint:
 
     async def stop(self) -> None:
         """Close the port."""
-        self._server.should_exit = True
+        self._server.over.set()
         if self._task is not None:
             await asyncio.gather(self._task, return_exceptions=True)

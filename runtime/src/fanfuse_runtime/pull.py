@@ -19,6 +19,7 @@ from nats.errors import Error as NatsError
 
 from fanfuse_contracts import limits
 from fanfuse_contracts.streams import ConsumerSpec
+from fanfuse_runtime.beats import next_beat
 from fanfuse_runtime.delivery import Delivery
 from fanfuse_runtime.logs import get_logger
 from fanfuse_runtime.tasks import end_tasks
@@ -111,7 +112,8 @@ class PullLoop:
 
     def _release(self, task: asyncio.Task[None]) -> None:
         self._held.pop(task, None)
-        self._wake.set()
+        if self._missing():
+            self._wake.set()
         if not task.cancelled() and task.exception() is not None:
             _log.error("pull.handler_failed", consumer=self._spec.durable, exc_info=task.exception())
 
@@ -119,11 +121,14 @@ class PullLoop:
         while not self._stopping:
             await self._wake.wait()
             self._wake.clear()
-            free = self._slots - len(self._held) - self._asked
-            # Asking in lots keeps requests few; a lot of half the slots keeps the pipe from running dry.
-            if free >= max(1, self._slots // 2) or (free > 0 and self._asked == 0):
+            if missing := self._missing():
                 with suppress(NatsError, OSError):
-                    await self._ask(free)
+                    await self._ask(missing)
+
+    def _missing(self) -> int:
+        """Messages to ask for now. Asking in lots keeps requests few; half the slots keep the pipe from running dry."""
+        free = self._slots - len(self._held) - self._asked
+        return free if free >= max(1, self._slots // 2) or (free > 0 and self._asked == 0) else 0
 
     async def _ask(self, batch: int) -> None:
         if self._inbox is None:
@@ -134,7 +139,7 @@ class PullLoop:
 
     async def _tick_forever(self) -> None:
         while True:
-            await asyncio.sleep(limits.IN_PROGRESS_EVERY_S)
+            await next_beat(limits.IN_PROGRESS_EVERY_S)
             # While the broker dies a write may fail in any way of a socket; the next tick, or the reconnect, goes on.
             with suppress(NatsError, OSError):
                 await self._tick()

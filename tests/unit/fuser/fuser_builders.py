@@ -250,7 +250,8 @@ class MemoryAnswers:
         self.stored: list[Answer] = []
         self.refused: list[Answer] = []
 
-    async def publish(self, answer: Answer) -> bool:
+    async def publish(self, answer: Answer, body: bytes) -> bool:
+        assert body == answer.to_json()
         (self.refused if self.stored else self.stored).append(answer)
         return not self.refused
 

@@ -79,12 +79,12 @@ async def test_when_the_first_run_breaks_the_second_takes_over():
     publish = process.answers.publish
     broken = asyncio.Event()
 
-    async def fail_once(answer):
+    async def fail_once(answer, body):
         if not broken.is_set():
             broken.set()
             await asyncio.sleep(0.01)
             raise ConnectionError("the broker is away")
-        return await publish(answer)
+        return await publish(answer, body)
 
     process.answers.publish = fail_once  # type: ignore[method-assign]
     first, second = (asyncio.create_task(process.fuser.answer(PLAN)) for _ in range(2))
@@ -122,9 +122,9 @@ async def test_work_for_lanes_that_were_not_waited_for_is_called_off_once_the_an
     process, may = Process([reply(KEYWORD, hits("a"))]), lane("vector", requirement="may")
     publish = process.answers.publish
 
-    async def before_anything_is_called_off(answer):
+    async def before_anything_is_called_off(answer, body):
         assert process.cancellations.published == []
-        return await publish(answer)
+        return await publish(answer, body)
 
     process.answers.publish = before_anything_is_called_off  # type: ignore[method-assign]
     await process.fuser.answer(planned([may, KEYWORD]))

@@ -74,8 +74,8 @@ class Fuser:
 
     async def _answer(self, planned: QueryPlanned, run: PlanRun) -> None:
         outcome = await run.run()
-        answer = fit(outcome.answer, self._answers.max_bytes)
-        if await self._answers.publish(answer):
+        answer, body = fit(outcome.answer, self._answers.max_bytes)
+        if await self._answers.publish(answer, body):
             count_answer(self._metrics, answer)
             self._quality.count(answer)
             self._routes.tell(planned, answer)

@@ -106,6 +106,8 @@ class PlanRun:
         return Outcome(answer, silent, any(result.loss in NOT_WAITED for result in joined.results))
 
     def _silent(self, results: Sequence[LaneResult], waited_ms: float) -> tuple[LaneResult, ...]:
+        if all(result.loss is None for result in results):
+            return ()
         planned = self._planned
         interrupted = self._world.clock.was_interrupted(planned.submitted_ns, planned.query.budget_ms)
         return lanes_to_report(results, waited_ms, self._pressed(), interrupted=interrupted)

@@ -25,7 +25,7 @@ class Replies(Protocol):
     def listening(
         self, tenant: str, query_id: str, on_reply: Callable[[RawReply], None]
     ) -> AbstractAsyncContextManager[None]:
-        """Inside the block every reply stored from now on is heard; always left silent again."""
+        """Inside the block every reply that a later read of `stored` cannot find is heard; always left silent again."""
 
     async def stored(self, tenant: str, query_id: str, timeout_s: float) -> Sequence[RawReply]:
         """Every reply stored so far, oldest first; empty where the store cannot be read in time."""
@@ -65,8 +65,8 @@ class Answers(Protocol):
     def max_bytes(self) -> int:
         """Largest answer that can be stored."""
 
-    async def publish(self, answer: Answer) -> bool:
-        """Store the answer; False if another was stored first."""
+    async def publish(self, answer: Answer, body: bytes) -> bool:
+        """Store the answer, of which `body` is the JSON; False if another was stored first."""
 
 
 class Outcomes(Protocol):

@@ -4,7 +4,6 @@ Advisories come through a durable consumer, wishes for a probe as requests; outc
 by loops. Each parses, calls the monitor, the probes or the janitor, and exports the gauge; it decides nothing.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Final
 
@@ -22,6 +21,7 @@ from fanfuse_health.monitor import Monitor
 from fanfuse_health.ports import BackendKey
 from fanfuse_health.probing import Probing
 from fanfuse_health.queue_gauges import export_queues
+from fanfuse_runtime.beats import next_beat
 from fanfuse_runtime.context import Context
 from fanfuse_runtime.delivery import Delivery
 from fanfuse_runtime.errors import BusError
@@ -105,6 +105,6 @@ def _every(seconds: float, work: Callable[[], Awaitable[None]]) -> Callable[[], 
                 await work()
             except (BusError, NatsError) as error:
                 _log.warning("health.bus_away", error=str(error))
-            await asyncio.sleep(seconds)
+            await next_beat(seconds)
 
     return loop

@@ -23,6 +23,6 @@ class BusAnswers:
         """The contract's limit, or what the broker takes where that is less."""
         return min(limits.MAX_ANSWER_BYTES, self._bus.nc.max_payload - _HEADERS_BYTES)
 
-    async def publish(self, answer: Answer) -> bool:
+    async def publish(self, answer: Answer, body: bytes) -> bool:
         """False if another answer was stored first."""
-        return await publish_answer(self._bus, self._metrics, answer)
+        return await publish_answer(self._bus, self._metrics, answer, body)

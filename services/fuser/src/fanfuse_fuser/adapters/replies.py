@@ -25,13 +25,12 @@ class BusReplies:
 
     @asynccontextmanager
     async def listening(self, tenant: str, query_id: str, on_reply: Callable[[RawReply], None]) -> AsyncIterator[None]:
-        """Flushed: the server knows the interest before the block begins."""
+        """Not flushed: the read of `stored` goes the same way after it, so the server knows the interest by then."""
 
         async def on_message(msg: Msg) -> None:
             on_reply(RawReply(_lane(msg.subject), msg.data, (msg.headers or {}).get(TRACEPARENT, "")))
 
         async with self._bus.subscribed(subjects.live_retrieved_of_query(tenant, query_id), on_message):
-            await self._bus.nc.flush()
             yield
 
     async def stored(self, tenant: str, query_id: str, timeout_s: float) -> Sequence[RawReply]:

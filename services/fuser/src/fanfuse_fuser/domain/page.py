@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from itertools import islice
+from typing import NamedTuple
 
 from fanfuse_contracts import limits
 from fanfuse_contracts.answer import Answer, AnswerHit, Copy
@@ -61,15 +62,23 @@ def page_of(fused: FusedList, offset: int, top_k: int, texts: Texts | None) -> P
     return Page(hits, missing, dropped)
 
 
-def fit(answer: Answer, limit: int = limits.MAX_ANSWER_BYTES) -> Answer:
+class Fitted(NamedTuple):
+    """An answer that fits, and its JSON."""
+
+    answer: Answer
+    body: bytes
+
+
+def fit(answer: Answer, limit: int = limits.MAX_ANSWER_BYTES) -> Fitted:
     """The answer in at most `limit` bytes of JSON.
 
     Cut from the last hit upwards: texts with their sources (named in `missing_texts`), then titles. Only where that is
     not enough the last hits go, and a complete answer becomes partial.
     """
-    over = len(answer.to_json()) - limit
+    body = answer.to_json()
+    over = len(body) - limit
     if over <= 0:
-        return answer
+        return Fitted(answer, body)
     hits, missing = list(answer.hits), set(answer.missing_texts)
     for bare in (_without_text, _without_title):
         over -= _strip(hits, over, bare, missing)
@@ -78,7 +87,8 @@ def fit(answer: Answer, limit: int = limits.MAX_ANSWER_BYTES) -> Answer:
         over -= len(hits.pop().to_json())
         status = Status.PARTIAL if status is Status.COMPLETE else status
     names = tuple(hit.chunk_id for hit in hits if hit.chunk_id in missing and hit.text is None)
-    return answer.model_copy(update={"hits": tuple(hits), "missing_texts": names, "status": status})
+    cut = answer.model_copy(update={"hits": tuple(hits), "missing_texts": names, "status": status})
+    return Fitted(cut, cut.to_json())
 
 
 def _rows(fused: FusedList, offset: int, top_k: int, gone: Set[Identity]) -> tuple[list[Fused], int]:
