@@ -40,6 +40,8 @@ class Channel:
     stream: str | None = None
     reply: type[Model] | None = None
     what: str = ""
+    leads_on: bool = True
+    """False: no span comes of it, so it carries the trace only where its publisher records one."""
 
 
 _C, _R, _W, _F, _H = (stage.value for stage in Stage)
@@ -63,6 +65,7 @@ RETRIEVE: Final = Channel(
 RETRIEVED: Final = Channel(
     "retrieved", subjects.RETRIEVED, retrieval.LaneReply, Delivery.STORED, (_W, _H), (_F,),
     streams.RETRIEVED.name, what="Hits or a typed failure of one lane (health: for a command whose worker died).",
+    leads_on=False,
 )  # fmt: skip
 LIVE_RETRIEVED: Final = Channel(
     "live_retrieved", subjects.LIVE_RETRIEVED, retrieval.LaneReply, Delivery.REPUBLISHED, (SERVER,), (_F, _H),
@@ -94,7 +97,7 @@ CHUNKS: Final = Channel(
 )  # fmt: skip
 OUTCOME: Final = Channel(
     "backend_outcome", subjects.BACKEND_OUTCOME, health.BackendOutcome, Delivery.STORED, (_W, _F), (_H,),
-    streams.OUTCOMES.name, what="Failures all, successes sampled with their weight.",
+    streams.OUTCOMES.name, what="Failures all, successes sampled with their weight.", leads_on=False,
 )  # fmt: skip
 PROBE: Final = Channel(
     "backend_probe", subjects.BACKEND_PROBE, health.ProbeRequest, Delivery.REQUEST, (_R, OPERATOR), (_H,),
@@ -106,7 +109,7 @@ HEARTBEAT: Final = Channel(
 )  # fmt: skip
 AUDITED: Final = Channel(
     "audit", subjects.AUDIT, operations.RouteAudited, Delivery.STORED, (_R,), (OPERATOR,),
-    streams.AUDIT.name, what="Every routing decision, kept 30 days.",
+    streams.AUDIT.name, what="Every routing decision, kept 30 days.", leads_on=False,
 )  # fmt: skip
 QUALITY: Final = Channel(
     "quality", subjects.QUALITY, quality.QualityMeasured, Delivery.STORED, (_F,), (OPERATOR,),

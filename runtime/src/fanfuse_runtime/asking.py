@@ -59,7 +59,7 @@ class Asking:
         await self.subscribe()
         loop = asyncio.get_running_loop()
         number, reply = str(next(self._numbers)), loop.create_future()
-        await self._client.publish(subject, body, f"{self._inbox}.{number}", headers)
+        await self._client.publish(subject, body, f"{self._inbox}.{number}", headers or None)
         self._waiting[number] = reply, loop.time() + within_s
         if not self._looking:
             self._looking = True

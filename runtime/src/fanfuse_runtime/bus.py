@@ -4,12 +4,11 @@ Everything accepts and returns contract models and raises typed `BusError`s. Sub
 """
 
 import asyncio
-import json
 import math
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from nats.aio.client import Client
 from nats.aio.msg import Msg
@@ -17,7 +16,8 @@ from nats.errors import Error as NatsError
 from nats.errors import MaxPayloadError, NoRespondersError
 from nats.errors import TimeoutError as NatsTimeoutError
 from nats.js import JetStreamContext
-from pydantic_core import from_json
+from nats.js.errors import APIError
+from pydantic_core import from_json, to_json
 
 from fanfuse_contracts import headers as names
 from fanfuse_contracts import limits
@@ -36,21 +36,20 @@ from fanfuse_runtime.errors import (
 from fanfuse_runtime.telemetry import inject
 
 _DIRECT_GET = "$JS.API.DIRECT.GET"
+_STREAM_INFO = "$JS.API.STREAM.INFO"
 _ONE_PER_SUBJECT = "maximum messages per subject"
 _HEADERS_BYTES = 1_024
 _FOUND = frozenset({"Nats-Stream", "Nats-Sequence"})
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(NamedTuple):
     """What the broker said of a published message."""
 
     sequence: int
     duplicate: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Publication:
+class Publication(NamedTuple):
     """One message to publish into a stream."""
 
     channel: Channel
@@ -60,8 +59,7 @@ class Publication:
     message_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class StoredMessage:
+class StoredMessage(NamedTuple):
     """A message read back from a stream."""
 
     subject: str
@@ -160,7 +158,7 @@ class Bus:
 
     async def _send(self, publication: Publication, body: bytes) -> Reply:
         # A plain request: nats-py's publish_async leaves its future open for ever when the stream answers an error.
-        header = inject({names.MESSAGE_ID: publication.message_id})
+        header = inject({names.MESSAGE_ID: publication.message_id}, hand_on=publication.channel.leads_on)
         try:
             return await self._asking.ask(publication.subject, body, header, limits.PUBLISH_TIMEOUT_S)
         except MaxPayloadError as error:
@@ -185,7 +183,7 @@ class Bus:
         payload = message.to_json() if message is not None else b""
         if len(payload) > self.nc.max_payload:
             raise TooLargeError(f"{channel.name} has {len(payload)} bytes: the broker takes {self.nc.max_payload}")
-        await self.nc.publish(subject, payload, headers=inject({}))
+        await self.nc.publish(subject, payload, headers=inject({}) or None)
 
     async def request(self, channel: Channel, subject: str, message: Model, timeout_s: float) -> bytes:
         """Ask and wait for one answer. Raises `NoResponderError`, `RequestTimeoutError`."""
@@ -207,7 +205,9 @@ class Bus:
             raise PublishRefusedError(f"stream {stream} cannot be read: {error}") from error
         return _stored_message(msg)
 
-    async def last_of_each(self, stream: str, pattern: str) -> list[StoredMessage]:
+    async def last_of_each(
+        self, stream: str, pattern: str, within_s: float = limits.PUBLISH_TIMEOUT_S
+    ) -> list[StoredMessage]:
         """The last message of every subject that matches, in one batched direct get (server 2.11 or newer)."""
         found: list[StoredMessage] = []
         done = asyncio.Event()
@@ -221,14 +221,23 @@ class Bus:
 
         await self._asking.subscribe()
         with self._asking.hearing(on_message) as inbox:
-            request = json.dumps({"multi_last": [pattern]}).encode()
+            request = to_json({"multi_last": [pattern]})
             await self.nc.publish(f"{_DIRECT_GET}.{stream}", request, reply=inbox)
             try:
-                async with asyncio.timeout(limits.PUBLISH_TIMEOUT_S):
+                async with asyncio.timeout(within_s):
                     await done.wait()
             except TimeoutError as error:
                 raise PublishRefusedError(f"stream {stream} did not answer a batched read") from error
         return found
+
+    async def held(self, stream: str, pattern: str) -> int:
+        """How many messages a stream holds on the subjects that match. Raises nats-py's errors."""
+        request = to_json({"subjects_filter": pattern})
+        answer = await self._asking.request(f"{_STREAM_INFO}.{stream}", request, {}, limits.PUBLISH_TIMEOUT_S)
+        info = from_json(answer.data)
+        if "error" in info:
+            raise APIError.from_error(info["error"])
+        return sum((info["state"].get("subjects") or {}).values())
 
     @asynccontextmanager
     async def subscribed(self, subject: str, on_message: Callable[[Msg], Awaitable[None]]) -> AsyncIterator[str]:

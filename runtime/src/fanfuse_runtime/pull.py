@@ -6,7 +6,6 @@ FastStream declares the subscriber; this loop fetches for it and calls its handl
 """
 
 import asyncio
-import json
 import time
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
@@ -16,6 +15,7 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 from nats.errors import Error as NatsError
+from pydantic_core import to_json
 
 from fanfuse_contracts import limits
 from fanfuse_contracts.streams import ConsumerSpec
@@ -135,7 +135,7 @@ class PullLoop:
             return
         request = {"batch": batch, "expires": int(_EXPIRES_S * 1e9), "idle_heartbeat": int(_HEARTBEAT_S * 1e9)}
         self._asked += batch
-        await self._client.publish(self._next_subject, json.dumps(request).encode(), reply=self._inbox.subject)
+        await self._client.publish(self._next_subject, to_json(request), reply=self._inbox.subject)
 
     async def _tick_forever(self) -> None:
         while True:

@@ -133,7 +133,7 @@ class ServiceRouter:
                         endpoint.failed(_INTERNAL)
                         _log.error("request.failed", handler=span_name, exc_info=error)
                         reply = invalid(_INTERNAL)
-                    await self._context.bus.nc.publish(delivery.reply, reply.to_json(), headers=inject({}))
+                    await self._context.bus.nc.publish(delivery.reply, reply.to_json(), headers=inject({}) or None)
 
             endpoint.name = handler.__name__
             subscribe(answer)

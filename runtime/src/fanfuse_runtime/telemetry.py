@@ -173,12 +173,12 @@ def extract(headers: Mapping[str, str]) -> Context:
     return _PROPAGATOR.extract(headers, context=Context())
 
 
-def inject(headers: dict[str, str]) -> dict[str, str]:
-    """Add the current context to the headers of a message."""
+def inject(headers: dict[str, str], *, hand_on: bool = True) -> dict[str, str]:
+    """Add the current context to the headers of a message. `hand_on`: also where it is not recorded here."""
     carried = _handed_on.get()
     if carried is None:
         _PROPAGATOR.inject(headers)
-    else:
+    elif hand_on:
         headers.update(carried)
     return headers
 

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections import Counter
-from dataclasses import replace
 
 import pytest
 from nats.aio.client import Client
@@ -88,7 +87,7 @@ async def test_a_held_reply_is_stored_after_the_next_one():
 
 async def test_other_messages_pass_untouched():
     wire = Wire(ReplyFaults(drop=1.0))
-    stored = await wire.publish_all([replace(reply(0), channel=flow.OUTCOME)])
+    stored = await wire.publish_all([reply(0)._replace(channel=flow.OUTCOME)])
     assert (wire.sent, stored) == (["0"], [Stored(1, duplicate=False)])
 
 

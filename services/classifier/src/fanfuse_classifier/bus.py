@@ -140,7 +140,7 @@ def _event(tenant: str, query_id: str, decided: _Decided, submitted_ns: int, *ho
     return QueryClassified(
         tenant=tenant,
         query_id=query_id,
-        query=AcceptedQuery.model_validate(query, from_attributes=True),
+        query=AcceptedQuery.of_checked(dict(query.__dict__)),
         submitted_ns=submitted_ns,
         hops=hops,
         classification=found.shape,

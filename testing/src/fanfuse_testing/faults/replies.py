@@ -7,7 +7,7 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, Self
 
 from fanfuse_contracts import flow
@@ -86,7 +86,7 @@ class UnreliableBus(Bus):
     async def _duplicate(self, reply: Publication) -> Stored:
         # Under another id: the broker's own deduplication would hide it from the fuser.
         stored = await self._pass(reply)
-        await self._publish(replace(reply, message_id=f"{reply.message_id}.again"))
+        await self._publish(reply._replace(message_id=f"{reply.message_id}.again"))
         return stored
 
     async def _reorder(self, reply: Publication) -> Stored:

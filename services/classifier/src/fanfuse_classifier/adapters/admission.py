@@ -80,7 +80,4 @@ class TenantAdmission:
 
     async def _in_flight(self, tenant: str) -> int:
         patterns = (subjects.query_classified_of(tenant), subjects.query_planned_of(tenant))
-        infos = await asyncio.gather(
-            *(self.bus.js.stream_info(streams.QUERIES.name, subjects_filter=pattern) for pattern in patterns)
-        )
-        return sum(sum((info.state.subjects or {}).values()) for info in infos)
+        return sum(await asyncio.gather(*(self.bus.held(streams.QUERIES.name, pattern) for pattern in patterns)))

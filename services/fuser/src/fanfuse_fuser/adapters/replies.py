@@ -1,6 +1,5 @@
 """Lane replies: live ones by a subscription per plan, stored ones by one batched direct get."""
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
@@ -37,12 +36,12 @@ class BusReplies:
         """The stored reply of every lane. The stream may be gone with the broker: then there is nothing to read."""
         pattern = subjects.retrieved_of_query(tenant, query_id)
         try:
-            async with asyncio.timeout(timeout_s):
-                found = await self._bus.last_of_each(streams.RETRIEVED.name, pattern)
-        except (BusError, TimeoutError) as error:
+            within_s = min(timeout_s, limits.PUBLISH_TIMEOUT_S)
+            found = await self._bus.last_of_each(streams.RETRIEVED.name, pattern, within_s)
+        except BusError as error:
             if timeout_s * 1e3 >= limits.FAIR_CALL_MS:
                 self._bus.stalled()
-            _log.warning("fuser.stored_replies_unreadable", error=str(error) or "timeout")
+            _log.warning("fuser.stored_replies_unreadable", error=str(error))
             return ()
         return [
             RawReply(_lane(message.subject), message.data, message.headers.get(TRACEPARENT, ""))
