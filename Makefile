@@ -19,6 +19,8 @@ IMAGES := classifier corpus-router backend-workers fuser health cli
 IMAGE_TARGETS := $(addprefix image-,$(IMAGES))
 ENGINE ?= docker
 BASE ?= python:3.11.14-slim-bookworm
+# podman builds OCI images otherwise, which know no SHELL.
+export BUILDAH_FORMAT ?= docker
 REGISTRY ?=
 TAG ?= 0.1.0
 # One file more than cores at a time, since tests also wait; files in the order of the folders, so that the many short
@@ -114,8 +116,8 @@ $(IMAGE_TARGETS): image-%:
 	@$(ENGINE) build -f deploy/docker/Dockerfile --build-arg BASE=$(BASE) --build-arg SERVICE=$* \
 		--build-arg SELECT="$(SELECT)" -t $(REGISTRY)fanfuse/$*:$(TAG) .
 
-image-check: $(STAMP) ## run every image as its manifest says (after `make images ENGINE=podman`; needs podman and root)
-	@$(BIN)/pytest -m nightly -rs -s tests/deploy/test_images_run.py
+image-check: $(STAMP) ## run every image as its manifest says (after `make images ENGINE=podman`; podman, root), and compose.yaml
+	@$(BIN)/pytest -m nightly -rs -s tests/deploy/test_images_run.py tests/deploy/test_compose_run.py
 
 deploy-check: $(STAMP) ## check everything under deploy/ that needs no cluster: schemas, names, users, rules, images
 	@$(BIN)/pytest tests/deploy -m "not slow and not engine and not nightly" -rs $(PYTEST_ARGS)
