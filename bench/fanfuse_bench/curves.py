@@ -4,6 +4,7 @@ Both axes are logarithmic where what matters is how many times as much.
 """
 
 import math
+import sys
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
@@ -53,7 +54,8 @@ class Axis:
 
 
 def draw(curves: Sequence[Curve], title: str, across: str, *, log: bool = False) -> str:
-    """The picture; `across` tells what was varied."""
+    """The picture; `across` tells what was varied. What a logarithm is not known of is left out."""
+    curves = [one for curve in curves if (one := _shown(curve, log=log)).points]
     axes = tuple(Axis([point[at] for curve in curves for point in curve.points], log=log) for at in range(2))
     root = drawing.canvas(_LEFT + _WIDTH + _NAMES, _TOP + _HEIGHT + 50, title)
     drawing.text(root, 0, 18, title, "heading")
@@ -63,6 +65,11 @@ def draw(curves: Sequence[Curve], title: str, across: str, *, log: bool = False)
     for curve, end in zip(curves, ends, strict=True):
         _draw_curve(root, curve, [_place(point, axes) for point in curve.points], end)
     return drawing.picture(root)
+
+
+def _shown(curve: Curve, *, log: bool) -> Curve:
+    least = sys.float_info.min if log else -math.inf
+    return curve._replace(points=[point for point in curve.points if all(least <= at < math.inf for at in point)])
 
 
 def _place(point: tuple[float, float], axes: Sequence[Axis]) -> tuple[float, float]:
@@ -90,9 +97,9 @@ def _draw_curve(root: Element, curve: Curve, places: Sequence[tuple[float, float
 
 
 def _apart(wanted: Sequence[float]) -> list[float]:
-    """Places for names, near where each is wanted, a line apart."""
+    """Places for names, each where it is wanted or above, a line apart."""
     placed: dict[int, float] = {}
-    last = -math.inf
-    for number in sorted(range(len(wanted)), key=wanted.__getitem__):
-        last = placed[number] = max(wanted[number], last + _LINE)
+    last = math.inf
+    for number in sorted(range(len(wanted)), key=wanted.__getitem__, reverse=True):
+        last = placed[number] = min(wanted[number], last - _LINE)
     return [placed[number] for number in range(len(wanted))]

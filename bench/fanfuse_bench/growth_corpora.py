@@ -24,6 +24,7 @@ async def measure(options: argparse.Namespace) -> Series:
         ("one named: p50 ms", "its CPU ms/query", "none named: lanes", "its p50 ms", "its CPU ms/query", "peak MB"),
         tuple([await _row(options, number) for number in CORPORA]),
         f"Simulated engines of {options.delay_ms:g} ms, three lanes per corpus, one query after the other, no texts.",
+        drawn=(1, 4),
     )
 
 

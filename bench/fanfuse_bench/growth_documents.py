@@ -30,6 +30,7 @@ async def measure_documents(options: argparse.Namespace) -> Series:
         ("p50 ms", "CPU ms/query", "peak MB"),
         tuple([await _of_size(options, count) for count in DOCUMENTS]),
         f"{_HOW}, without texts.",
+        drawn=(1,),
     )
 
 
@@ -48,7 +49,7 @@ async def measure_top_k(options: argparse.Namespace) -> Series:
         costs = await in_turn(options, asks)
     rows = tuple((top_k, cost.p50_ms, cost.cpu_ms) for top_k, cost in zip(TOP_K, costs, strict=True))
     told = f"{_HOW}, {DOCUMENTS[0]:,} documents, with the text of each hit."
-    return Series("top_k", "hit", ("p50 ms", "CPU ms/query"), rows, told)
+    return Series("top_k", "hit", ("p50 ms", "CPU ms/query"), rows, told, drawn=(1,))
 
 
 @asynccontextmanager

@@ -37,6 +37,7 @@ async def measure(options: argparse.Namespace) -> Series:
         tuple(rows),
         f"Simulated engines of {options.delay_ms:g} ms, one query after the other, without texts.",
         ((0, 1), (2, 3)),
+        (2, 3),
     )
 
 

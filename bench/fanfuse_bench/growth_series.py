@@ -22,6 +22,8 @@ class Series:
     rows: tuple[tuple[float, ...], ...]
     told: str = ""
     over: tuple[tuple[int, int], ...] = ()
+    drawn: tuple[int, ...] = (0,)
+    """The columns that the picture shows."""
 
     def slope(self, column: int) -> float:
         """Of a column per unit of what was varied."""
@@ -52,14 +54,16 @@ def series_table(series: Series) -> str:
 
 
 def picture(found: Sequence[Series]) -> str:
-    """Every column of every growth, as multiples of its first row, against how many times as much was varied."""
+    """Each growth as multiples of its first row, against how many times as much was varied."""
     curves = [
         Curve(
-            f"{series.varied}: {name}",
+            f"{series.varied}: {series.columns[at]}",
             [(row[0] / series.rows[0][0], series.times(row, at)) for row in series.rows],
             number,
         )
         for number, series in enumerate(found)
-        for at, name in enumerate(series.columns)
+        for at in series.drawn
     ]
-    return draw(curves, "Growth: times the first row", "times as much of what is varied", log=True)
+    return draw(
+        curves, "Cost and throughput, times those of the first row", "times as much of what is varied", log=True
+    )

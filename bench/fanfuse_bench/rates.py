@@ -79,6 +79,5 @@ def picture(found: Sequence[AtRate]) -> str:
         for number, name in enumerate(("flow", "floor"))
         for which in ("p50", "p95", "p99")
     ]
-    return draw(
-        curves, "ms from the last lane's reply to the answer, both as stored by the broker", "queries per second"
-    )
+    title = "ms from the storing of the last lane's reply to that of the answer"
+    return draw(curves, title, "queries per second", log=True)

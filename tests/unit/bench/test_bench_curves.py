@@ -1,5 +1,6 @@
 """Pictures of the benchmark: where points, ticks and names are."""
 
+import math
 from xml.etree import ElementTree
 
 import pytest
@@ -37,3 +38,10 @@ def test_each_curve_has_its_points_and_its_name_and_no_two_names_touch(curves):
     names = [group.find(f"{SVG}text") for group in groups]
     assert [name.text for name in names] == ["flow <p50>", "floor"]
     assert abs(float(names[0].get("y")) - float(names[1].get("y"))) >= 16
+
+
+def test_what_was_not_measured_is_not_drawn(curves):
+    drawn = [curves.Curve("flow", [(1, math.nan), (2, 4), (4, 0)], 0), curves.Curve("none", [(1, math.nan)], 1)]
+
+    assert curves.draw(drawn, "Time", "lanes", log=True).count("<circle") == 1
+    assert curves.draw(drawn, "Time", "lanes").count("<circle") == 2

@@ -1,6 +1,7 @@
 """Growth: multiples of the first row, slopes, and what a round of queries comes to."""
 
 from argparse import Namespace
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -42,11 +43,15 @@ def test_without_a_floor_there_is_no_ratio_of_slopes(series):
     ]
 
 
-def test_the_picture_has_a_curve_for_each_column(series, lanes):
-    drawn = series.picture([lanes, series.Series("top_k", "hit", ("CPU ms",), ((10, 3.0), (100, 4.0)))])
+def test_the_picture_has_a_curve_for_each_column_that_is_to_be_drawn(series, lanes):
+    both = replace(lanes, drawn=(0, 1))
+    top_k = series.Series("top_k", "hit", ("CPU ms", "p50 ms"), ((10, 3.0, 9.0), (100, 4.0, 9.0)))
+
+    drawn = series.picture([both, top_k])
 
     assert drawn.count("<circle") == 8
     assert "lanes: floor ms" in drawn
+    assert "top_k: p50 ms" not in drawn
     assert "top_k: CPU ms" in drawn
 
 
