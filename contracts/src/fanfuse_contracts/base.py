@@ -67,7 +67,7 @@ class Model(BaseModel):
         """A copy with these fields, which must be valid; the model itself where nothing differs."""
         if all(getattr(self, name) == value for name, value in facts.items()):
             return self
-        return self.model_copy(update=facts)
+        return self.of_checked({**self.__dict__, **facts})
 
     @classmethod
     def from_json(cls, data: bytes) -> Self:
@@ -90,13 +90,19 @@ class Guarded(Written):
     """Written by a caller and never relaxed: an unknown field is an error even inside the event of a newer version,
     because dropping a condition, or who asks, would widen what is found."""
 
+    _every_name: ClassVar[frozenset[str | None]] = frozenset()
+    """Names of all fields, and their aliases."""
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **more: Any) -> None:
+        super().__pydantic_init_subclass__(**more)
+        cls._every_name = frozenset(name for key, field in cls.model_fields.items() for name in (key, field.alias))
+
     @model_validator(mode="before")
     @classmethod
     def _refuse_unknown(cls, value: Any) -> Any:
-        if isinstance(value, dict):
-            known = {name for key, field in cls.model_fields.items() for name in (key, field.alias)}
-            if unknown := sorted(str(key) for key in value.keys() - known):
-                raise ValueError(f"unknown field {unknown[0]!r}")
+        if isinstance(value, dict) and (unknown := value.keys() - cls._every_name):
+            raise ValueError(f"unknown field {min(map(str, unknown))!r}")
         return value
 
 

@@ -41,7 +41,8 @@ def _add_ids(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> Mut
 
 
 def _mask(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    return {name: masked(value, name) for name, value in event.items()}
+    # Numbers hold no secret, and most of what is told of a decision is one.
+    return {name: value if isinstance(value, int | float) else masked(value, name) for name, value in event.items()}
 
 
 _ENTRY: Final = (

@@ -113,8 +113,6 @@ def _is_secret(name: str) -> bool:
 def masked(value: Any, name: str = "") -> Any:
     """Data without its secrets: a text under a secret's name is masked whole."""
     match value:
-        case bool() | int() | float() | None:
-            return value
         case str():
             return MASK if _is_secret(name) else mask(value)
         case dict():

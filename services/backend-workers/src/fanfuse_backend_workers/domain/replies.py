@@ -109,7 +109,7 @@ def failed(lane: LaneAddress, error: SearchError) -> LaneReply:
 
 def signed(reply: LaneReply, worker: str, elapsed_ms: float) -> LaneReply:
     """The reply with who made it and how long it took."""
-    return reply.model_copy(update={"worker": worker, "elapsed_ms": elapsed_ms})
+    return reply.stating(worker=worker, elapsed_ms=elapsed_ms)
 
 
 def fit(reply: LaneReply, max_bytes: int) -> LaneReply:
