@@ -21,7 +21,14 @@ async def measure(options: argparse.Namespace) -> Series:
     return Series(
         "corpora",
         "corpus",
-        ("one named: p50 ms", "its CPU ms/query", "none named: lanes", "its p50 ms", "its CPU ms/query", "peak MB"),
+        (
+            "one named: p50 ms",
+            "one named: CPU ms/query",
+            "none named: lanes",
+            "none named: p50 ms",
+            "none named: CPU ms/query",
+            "peak MB",
+        ),
         tuple([await _row(options, number) for number in CORPORA]),
         f"Simulated engines of {options.delay_ms:g} ms, three lanes per corpus, one query after the other, no texts.",
         drawn=(1, 4),

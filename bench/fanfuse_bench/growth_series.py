@@ -57,7 +57,7 @@ def picture(found: Sequence[Series]) -> str:
     """Each growth as multiples of its first row, against how many times as much was varied."""
     curves = [
         Curve(
-            f"{series.varied}: {series.columns[at]}",
+            f"{series.varied}, {series.columns[at]}",
             [(row[0] / series.rows[0][0], series.times(row, at)) for row in series.rows],
             number,
         )

@@ -50,9 +50,9 @@ def test_the_picture_has_a_curve_for_each_column_that_is_to_be_drawn(series, lan
     drawn = series.picture([both, top_k])
 
     assert drawn.count("<circle") == 8
-    assert "lanes: floor ms" in drawn
-    assert "top_k: p50 ms" not in drawn
-    assert "top_k: CPU ms" in drawn
+    assert "lanes, floor ms" in drawn
+    assert "top_k, p50 ms" not in drawn
+    assert "top_k, CPU ms" in drawn
 
 
 class Subject:
