@@ -30,6 +30,12 @@ def missing_images(workloads: Iterable[Object]) -> list[str]:
     return sorted(image for image in wanted if podman("image", "exists", image).returncode)
 
 
+def why_nothing_runs(image: str) -> str:
+    """What podman says where it can run no container at all, whatever is in it; empty where it can."""
+    done = podman("run", "--rm", "--network=host", "--entrypoint=/bin/true", image)
+    return done.stderr.strip() if done.returncode else ""
+
+
 def words_of(workload: Object, volumes: Mapping[str, Path], changed: Mapping[str, str]) -> list[str]:
     """Options, image and arguments. `volumes`: folder by name of the volume; `changed`: variables that differ here."""
     (container,) = pod(workload)["containers"]

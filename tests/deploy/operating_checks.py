@@ -6,7 +6,7 @@ In: the objects of an overlay. Out: one line per fault.
 from collections.abc import Iterator
 from typing import Final
 
-from tests.deploy.cross_checks import FITTING, GIVEN, Cluster, containers, name, pod
+from tests.deploy.cross_checks import FITTING, GIVEN, KEPT, Cluster, containers, name, pod
 
 _PROBE_S: Final = 5
 
@@ -16,8 +16,14 @@ def faults(cluster: Cluster) -> list[str]:
     return [f"{check.__name__}: {fault}" for check in CHECKS for fault in check(cluster)]
 
 
-def probes_have_time(cluster: Cluster) -> Iterator[str]:
-    """The default of one second restarts what is only busy."""
+def probes_are_there_and_have_time(cluster: Cluster) -> Iterator[str]:
+    """The default of one second restarts what is only busy. The reloader serves nobody and ends by itself."""
+    kept = [
+        (each, found) for each, found in containers(cluster) if each["kind"] in KEPT and found["name"] != "reloader"
+    ]
+    for each, container in kept:
+        for missing in sorted({"startupProbe", "livenessProbe", "readinessProbe"} - container.keys()):
+            yield f"{name(each)} has no {missing}"
     for each, container in containers(cluster):
         for key, probe in container.items():
             if key.endswith("Probe") and probe.get("timeoutSeconds", 1) < _PROBE_S and key != "startupProbe":
@@ -72,7 +78,7 @@ def what_changes_is_read_again(cluster: Cluster) -> Iterator[str]:
 
 CHECKS: Final = (
     *FITTING,
-    probes_have_time,
+    probes_are_there_and_have_time,
     servers_are_caught_up_before_the_next_one_goes,
     copies_are_as_many_as_servers,
     engines_are_known_to_who_speaks_to_them,

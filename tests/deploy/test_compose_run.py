@@ -8,6 +8,7 @@ import json
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -79,7 +80,7 @@ async def test_the_file_runs(project: Project, say: Callable[[str], None]) -> No
     assert {spec.name for spec in (*streams.STREAMS, *streams.BUCKETS)} <= set(made)
     project.must("up", "--detach", "--no-deps", "--pull", "never", *SERVICES)
     for service in SERVICES:
-        assert await eventually(lambda service=service: project.is_healthy(service), 150, 0.5)
+        assert await eventually(partial(project.is_healthy, service), 150, 0.5)
     status = project.cli("status").splitlines()
     assert [row.split()[:4] for row in status if row.startswith(SERVICES)] == [
         [service, "1", "of", "1"] for service in SERVICES

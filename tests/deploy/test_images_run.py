@@ -24,7 +24,7 @@ from fanfuse_testing.flow import eventually
 from fanfuse_testing.ports import free_port
 from fanfuse_testing.processes import get_page
 from tests.deploy.certificates import write_certificates
-from tests.deploy.containers import PODMAN, Container, missing_images, podman, words_of
+from tests.deploy.containers import PODMAN, Container, missing_images, podman, why_nothing_runs, words_of
 from tests.deploy.cross_checks import Object, pod
 from tests.deploy.rendered import Objects, objects, prepare
 
@@ -102,9 +102,12 @@ def site(tmp_path: Path) -> Iterator[Site]:
     tls = f'cert_file: "{tmp_path}/tls.crt", key_file: "{tmp_path}/tls.key", min_version: "1.3"'
     (tmp_path / "nats.conf").write_text(f"include ./users.conf\ntls {{{tls}}}\n")
     found = objects(root, "prod")
-    missing = missing_images(each for each in found if each["kind"] in ("Deployment", "Job"))
+    workloads = [each for each in found if each["kind"] in ("Deployment", "Job")]
+    missing = missing_images(workloads)
     if missing:
         pytest.skip(f"`make images ENGINE=podman` has not built {', '.join(missing)}")
+    if fault := why_nothing_runs(pod(workloads[0])["containers"][0]["image"]):
+        pytest.skip(f"podman can run no container here: {fault}")
     with NatsServer(tmp_path / "nats", config=tmp_path / "nats.conf") as server:
         yield Site(server, tmp_path, found)
 

@@ -157,7 +157,8 @@ PLANTED: tuple[tuple[str, Callable[[Objects], None]], ...] = (
     ("pods_are_restricted", setting(*POD, "automountServiceAccountToken", to=None)),
     ("references_exist", setting(*POD, "volumes", to=[])),
     ("grace_is_longer_than_the_drain", setting(*POD, "terminationGracePeriodSeconds", to=12)),
-    ("probes_have_time", setting(*POD, "containers", 0, "livenessProbe", "timeoutSeconds", to=None)),
+    ("probes_are_there_and_have_time", setting(*POD, "containers", 0, "livenessProbe", "timeoutSeconds", to=None)),
+    ("probes_are_there_and_have_time", setting(*POD, "containers", 0, "readinessProbe", to=None)),
     (
         "servers_are_caught_up_before_the_next_one_goes",
         setting(*SERVER, "containers", 0, "startupProbe", "httpGet", "path", to="/healthz?js-enabled-only=true"),
