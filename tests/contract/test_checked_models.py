@@ -39,6 +39,22 @@ def test_it_is_frozen_and_copies_like_any_other():
     assert Lane.of_checked(dict(FIELDS)).model_fields_set == set(FIELDS)
 
 
+def test_stating_what_differs_is_a_copy_and_stating_the_same_is_none():
+    lane = Lane.model_validate(FIELDS)
+    assert lane.stating(weight=0.5) is lane
+    stated = lane.stating(weight=0.25, pool="other")
+    assert stated == Lane.model_validate(FIELDS | {"weight": 0.25, "pool": "other"})
+    assert lane == Lane.model_validate(FIELDS)
+
+
+def test_words_are_written_as_strings_and_stay_words_in_python():
+    lane = Lane.model_validate(FIELDS)
+    assert type(lane.model_dump(mode="json")["kind"]) is str
+    assert lane.model_dump()["kind"] is Kind.KEYWORD
+    assert b'"kind":"keyword"' in lane.to_json()
+    assert Lane.from_json(lane.to_json()).kind is Kind.KEYWORD
+
+
 def test_every_class_knows_its_own_fields():
     assert Lane._every_field == set(Lane.model_fields)
     decision = CorpusRoutingDecision.of_checked(

@@ -171,6 +171,14 @@ def test_where_nothing_is_recorded_the_headers_are_handed_on(came: dict[str, str
     assert inject({}) == {}
 
 
+def test_what_leads_to_no_span_carries_only_a_trace_that_is_recorded_here() -> None:
+    kind, recorded = trace.SpanKind.CONSUMER, Recorded(1.0)
+    with handling(UNSAID, "hop", WHOLE, kind):
+        assert inject({"Own": "1"}, hand_on=False) == {"Own": "1"}
+    with handling(recorded.tracer, "hop", WHOLE, kind):
+        assert TRACEPARENT in inject({}, hand_on=False)
+
+
 def test_what_is_recorded_has_the_id_that_came() -> None:
     recorded = Recorded(1.0)
     with handling(recorded.tracer, "hop", {TRACEPARENT: PARENT}, trace.SpanKind.CONSUMER):
