@@ -12,6 +12,7 @@ import yaml
 ROOT: Final = Path(__file__).resolve().parents[2]
 DASHBOARDS: Final = sorted((ROOT / "deploy/grafana/dashboards").glob("*.json"))
 RULES: Final = ROOT / "deploy/prometheus/rules"
+CLUSTER_RULES: Final = ROOT / "deploy/k8s/components/monitoring/volumes.yaml"
 RUNBOOKS: Final = ROOT / "docs/runbooks"
 ALERT_TESTS: Final = ROOT / "deploy/prometheus/tests/alerts.yaml"
 
@@ -61,17 +62,26 @@ def panel_queries() -> Iterator[PanelQuery]:
 
 
 def rules() -> Iterator[Rule]:
-    """Every rule, in order."""
+    """Every rule on what Fanfuse exports, in order."""
     for path in sorted(RULES.glob("*.yaml")):
-        for group in yaml.safe_load(path.read_text(encoding="utf-8"))["groups"]:
-            for rule in group["rules"]:
-                yield Rule(
-                    rule.get("alert") or rule["record"],
-                    rule["expr"],
-                    "alert" in rule,
-                    rule.get("annotations", {}),
-                    rule.get("labels", {}),
-                )
+        yield from _rules_of(yaml.safe_load(path.read_text(encoding="utf-8")))
+
+
+def cluster_rules() -> Iterator[Rule]:
+    """Those on what only a cluster exports."""
+    return _rules_of(yaml.safe_load(CLUSTER_RULES.read_text(encoding="utf-8"))["spec"])
+
+
+def _rules_of(document: Mapping[str, Any]) -> Iterator[Rule]:
+    for group in document["groups"]:
+        for rule in group["rules"]:
+            yield Rule(
+                rule.get("alert") or rule["record"],
+                rule["expr"],
+                "alert" in rule,
+                rule.get("annotations", {}),
+                rule.get("labels", {}),
+            )
 
 
 def filled(expr: str, **values: str) -> str:

@@ -13,7 +13,7 @@ import pytest
 
 from fanfuse_contracts import metrics
 from fanfuse_runtime.metrics import Metrics
-from tests.deploy.shipped import ROOT, rules
+from tests.deploy.shipped import ROOT, cluster_rules, rules
 from tests.servers.alertmanager import SEVERITIES, SHIPPED, Alertmanager
 from tests.servers.child import started_or_skipped
 from tests.servers.maven import MissingServerError
@@ -65,7 +65,7 @@ def test_amtool_finds_no_fault_in_the_configuration_and_its_templates(amtool: st
 
 def test_every_alert_goes_to_the_receiver_of_its_severity(amtool: str) -> None:
     """No alert is caught by a route for another, nor left to the default by chance."""
-    alerts = [rule for rule in rules() if rule.alert]
+    alerts = [rule for rule in (*rules(), *cluster_rules()) if rule.alert]
     assert {rule.labels["severity"] for rule in alerts} == set(SEVERITIES)
     for rule in alerts:
         stated = [f"{label}={value}" for label, value in rule.labels.items()]

@@ -80,7 +80,7 @@ def test_objects_of_operators_follow_their_schemas(overlays: dict[str, Objects],
         if file is not None:
             jsonschema.validate(each, strict_schema(shared / "k8s-schemas" / file, *type_of(each)))
             checked += 1
-    assert checked == 3 + len(POOLS) + 2
+    assert checked == 3 + len(POOLS) + 3
     broken = next(copy.deepcopy(each) for each in overlays["prod"] if each["kind"] == "ScaledObject")
     broken["spec"]["maxReplicas"] = 3
     with pytest.raises(jsonschema.ValidationError, match="maxReplicas"):

@@ -17,7 +17,18 @@ import yaml
 from fanfuse_cli.main import app
 from fanfuse_contracts.metrics import METRICS, MetricKind
 from fanfuse_runtime.metrics import Metrics
-from tests.deploy.shipped import ALERT_TESTS, ROOT, RULES, RUNBOOKS, dashboards, filled, panel_queries, rules
+from tests.deploy.shipped import (
+    ALERT_TESTS,
+    CLUSTER_RULES,
+    ROOT,
+    RULES,
+    RUNBOOKS,
+    cluster_rules,
+    dashboards,
+    filled,
+    panel_queries,
+    rules,
+)
 from tests.servers.maven import CACHE, MissingServerError
 from tests.servers.prometheus import binary
 
@@ -148,7 +159,7 @@ def test_rates_use_grafanas_own_interval() -> None:
 
 
 def test_every_alert_has_a_runbook_and_every_runbook_an_alert() -> None:
-    alerts = {rule.name: rule for rule in rules() if rule.alert}
+    alerts = {rule.name: rule for rule in (*rules(), *cluster_rules()) if rule.alert}
     for name, rule in alerts.items():
         assert rule.annotations["runbook"] == f"docs/runbooks/{name}.md"
         assert rule.labels["severity"] in {"page", "ticket"}
@@ -180,6 +191,39 @@ def test_promtool_finds_no_fault_in_the_rules(promtool: str) -> None:
 def test_every_alert_fires_when_it_should_and_only_then(promtool: str) -> None:
     """OBS-02: zero, no traffic and nothing scraped are three different things."""
     assert "SUCCESS" in run(promtool, "test", "rules", ALERT_TESTS)
+
+
+VOLUMES = """
+rule_files: [rules.yaml]
+tests:
+  - interval: 1m
+    input_series:
+      - series: kubelet_volume_stats_used_bytes{namespace="fanfuse", persistentvolumeclaim="data-nats-1", node="a"}
+        values: 7.9e9x20 8.1e9x20
+      - series: kubelet_volume_stats_used_bytes{namespace="others", persistentvolumeclaim="data-nats-0"}
+        values: 9e9x40
+    alert_rule_test:
+      - {alertname: FanfuseStoreFilling, eval_time: 20m}
+      - alertname: FanfuseStoreFilling
+        eval_time: 35m
+        exp_alerts:
+          - exp_labels: {severity: page, persistentvolumeclaim: data-nats-1}
+            exp_annotations:
+              summary: "data-nats-1 holds 7.544GiB: at 10 GB the bus takes no query and no answer"
+              runbook: docs/runbooks/FanfuseStoreFilling.md
+"""
+
+
+def test_a_volume_that_fills_pages_before_the_bus_refuses(promtool: str, tmp_path: Path) -> None:
+    """At four fifths of what nats.conf lets JetStream use."""
+    (tmp_path / "rules.yaml").write_text(yaml.safe_dump(yaml.safe_load(CLUSTER_RULES.read_text())["spec"]))
+    (tmp_path / "tests.yaml").write_text(VOLUMES)
+    run(promtool, "check", "rules", "--lint=all", "--lint-fatal", tmp_path / "rules.yaml")
+    run(promtool, "test", "rules", tmp_path / "tests.yaml")
+    (rule,) = cluster_rules()
+    stated = re.search(r"max_file_store: (\d+)GB", (ROOT / "deploy/k8s/base/nats/nats.conf").read_text())
+    assert stated is not None
+    assert float(rule.expr.rpartition("> ")[2]) == 0.8 * int(stated[1]) * 1e9
 
 
 def test_promtool_finds_no_fault_in_the_metrics(promtool: str) -> None:

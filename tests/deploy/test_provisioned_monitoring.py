@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import yaml
 
 from tests.deploy.rendered import objects, prepare
-from tests.deploy.shipped import DASHBOARDS, ROOT, RULES, dashboards, rules
+from tests.deploy.shipped import DASHBOARDS, ROOT, RULES, cluster_rules, dashboards, rules
 
 DEPLOY: Final = ROOT / "deploy"
 COMPOSE: Final = yaml.safe_load((DEPLOY / "compose/compose.yaml").read_text(encoding="utf-8"))["services"]
@@ -69,7 +69,8 @@ def test_the_manifests_hold_dashboards_rules_and_scraping(tmp_path: Path) -> Non
     assert boards["data"] == {path.name: path.read_text(encoding="utf-8") for path in DASHBOARDS}
     # `kubectl apply` keeps a copy in an annotation, which may hold 256 kB.
     assert sum(map(len, boards["data"].values())) < 200_000
-    (rule,) = (each for each in applied if each["kind"] == "PrometheusRule")
-    named = [one.get("alert") or one["record"] for group in rule["spec"]["groups"] for one in group["rules"]]
-    assert sorted(named) == sorted(one.name for one in rules())
+    found = [each for each in applied if each["kind"] == "PrometheusRule"]
+    groups = [group for each in found for group in each["spec"]["groups"]]
+    named = [one.get("alert") or one["record"] for group in groups for one in group["rules"]]
+    assert sorted(named) == sorted(one.name for one in (*rules(), *cluster_rules()))
     assert [each for each in applied if each["kind"] == "PodMonitor"]
