@@ -35,9 +35,10 @@ def test_each_curve_has_its_points_and_its_name_and_no_two_names_touch(curves):
     groups = root.findall(f"{SVG}g")
     assert [len(group.findall(f"{SVG}circle")) for group in groups] == [3, 2]
     assert [len(group.findall(f"{SVG}line")) for group in groups] == [2, 1]
-    names = [group.find(f"{SVG}text") for group in groups]
+    names = [name for group in groups for name in group.findall(f"{SVG}text")]
     assert [name.text for name in names] == ["flow <p50>", "floor"]
-    assert abs(float(names[0].get("y")) - float(names[1].get("y"))) >= 16
+    first, second = (float(name.attrib["y"]) for name in names)
+    assert abs(first - second) >= 16
 
 
 def test_what_was_not_measured_is_not_drawn(curves):
