@@ -62,6 +62,15 @@ def engines_are_known_to_who_speaks_to_them(cluster: Cluster) -> Iterator[str]:
             yield f"{name(each)} {'lacks' if speaks else 'has'} the passwords of the engines"
 
 
+def a_pod_waits_for_its_key(cluster: Cluster) -> Iterator[str]:
+    """Without the Secret the kubelet says what is missing; a process without its file only ends again and again."""
+    for each, container in containers(cluster):
+        keyed = any(row["name"] == "FANFUSE_NATS_NKEY" for row in container.get("env", ()))
+        volumes = {volume["name"]: volume for volume in pod(each).get("volumes", ())}
+        if keyed and volumes.get("nats-user", {}).get("secret", {}).get("optional"):
+            yield f"{name(each)} starts without its key"
+
+
 def what_changes_is_read_again(cluster: Cluster) -> Iterator[str]:
     """The reloader sees each file that the server reads, and the server itself."""
     for each in cluster.all("StatefulSet"):
@@ -82,5 +91,6 @@ CHECKS: Final = (
     servers_are_caught_up_before_the_next_one_goes,
     copies_are_as_many_as_servers,
     engines_are_known_to_who_speaks_to_them,
+    a_pod_waits_for_its_key,
     what_changes_is_read_again,
 )

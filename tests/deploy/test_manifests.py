@@ -119,7 +119,11 @@ def setting(kind: str, name: str, *path: str | int, to: Any) -> Callable[[Object
     return plant
 
 
-NOBODY = {"matchLabels": {"a": "b"}}
+def optional_key(those: Objects) -> None:
+    (key,) = (each for each in pod(found(those, "Deployment", "fuser"))["volumes"] if each["name"] == "nats-user")
+    key["secret"]["optional"] = True
+
+
 SCALED = ("ScaledObject", "worker-vector-main", "spec")
 FUSER = ("Deployment", "fuser", "spec")
 POD = (*FUSER, "template", "spec")
@@ -172,6 +176,7 @@ PLANTED: tuple[tuple[str, Callable[[Objects], None]], ...] = (
         "engines_are_known_to_who_speaks_to_them",
         setting(*POD, "containers", 0, "envFrom", 0, "secretRef", "name", to="fanfuse-engines"),
     ),
+    ("a_pod_waits_for_its_key", optional_key),
     ("what_changes_is_read_again", setting(*SERVER, "shareProcessNamespace", to=None)),
     ("what_changes_is_read_again", setting(*SERVER, "containers", 1, "volumeMounts", 0, "mountPath", to="/etc/other")),
     ("what_changes_is_read_again", setting(*SERVER, "containers", 1, "args", to=["-config", "/etc/nats/nats.conf"])),
