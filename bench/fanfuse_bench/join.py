@@ -121,7 +121,6 @@ class _Variant:
         replies = asyncio.gather(*(self._reply(query_id, lane) for lane in _LANES))
         await asyncio.sleep(self._draw.uniform(0, _SPREAD_S))
         async with self._joiner.subscribed(self._pattern(_TENANT, query_id), hear):
-            await self._joiner.nc.flush()
             for _ in range(self._reads):
                 pattern = subjects.retrieved_of_query(_TENANT, query_id)
                 for stored in await self._joiner.last_of_each(streams.RETRIEVED.name, pattern):
