@@ -20,7 +20,7 @@ from fanfuse_runtime.logs import LogLevelError, configure_logs, get_logger
 from fanfuse_runtime.masking import mask
 from fanfuse_runtime.service import ServiceFactory
 from fanfuse_runtime.settings import RuntimeSettings
-from fanfuse_runtime.setup import SetupMismatchError
+from fanfuse_runtime.setup import SetupError
 from fanfuse_runtime.tasks import end_tasks
 
 _log = get_logger("process")
@@ -76,7 +76,7 @@ def main(*factories: ServiceFactory) -> None:
     except ValidationError as error:
         faults = (f"{'.'.join(map(str, row['loc']))}: {row['msg']}" for row in error.errors())
         _refuse(f"{error.title}: {'; '.join(faults)}")
-    except (ConfigError, RegistryError, SetupMismatchError, LogLevelError) as error:
+    except (ConfigError, RegistryError, SetupError, LogLevelError) as error:
         _refuse(str(error))
 
 

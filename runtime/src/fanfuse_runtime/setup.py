@@ -1,9 +1,11 @@
 """The one setup step: streams, consumers and buckets are created from contracts, and what exists is compared.
 
-A difference is a `SetupMismatchError` that names each field: nothing is changed in silence.
+A difference is a `SetupMismatchError` that names each field: nothing is changed in silence. What the server refuses to
+make is a `SetupRefusedError`.
 """
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final
@@ -11,22 +13,26 @@ from typing import Any, Final
 from nats.errors import NoRespondersError
 from nats.errors import TimeoutError as NatsTimeoutError
 from nats.js import JetStreamContext, api
-from nats.js.errors import BadRequestError, NotFoundError, ServerError, ServiceUnavailableError
+from nats.js.errors import APIError, BadRequestError, NotFoundError
 
 from fanfuse_contracts import streams
 from fanfuse_contracts.streams import BucketSpec, ConsumerSpec, Storage, StreamSpec
 from fanfuse_runtime.logs import get_logger
 from fanfuse_runtime.settings import Creates, RuntimeSettings
 
-_TRIES = 50
+TRIES: Final = 50
 _RETRY_S = 0.2
 _LOG_EVERY = 25
 _log = get_logger("setup")
-TRANSIENT = (NatsTimeoutError, NoRespondersError, ServiceUnavailableError, ServerError)
+_RETRIED = (NatsTimeoutError, NoRespondersError, APIError)
 """JetStream is not up yet, has no leader, or still removes a stream of that name: try again."""
 
 
-class SetupMismatchError(RuntimeError):
+class SetupError(RuntimeError):
+    """The bus does not hold what contracts declare; the message is one line that says what to do."""
+
+
+class SetupMismatchError(SetupError):
     """A stream, consumer or bucket exists with other settings than the contract's."""
 
     def __init__(self, what: str, differences: Iterable[str]) -> None:
@@ -34,6 +40,47 @@ class SetupMismatchError(RuntimeError):
             f"{what} exists with other settings: {'; '.join(differences)}. "
             "Another version or deployment made it: update or delete it, then start again."
         )
+
+
+class SetupRefusedError(SetupError):
+    """The server does not answer for JetStream, or does not make a stream, bucket or consumer, or lacks one."""
+
+    def __init__(self, error: Exception) -> None:
+        code = error.err_code if isinstance(error, APIError) else None
+        why = (isinstance(error, APIError) and error.description) or str(error) or type(error).__name__
+        if isinstance(error, NotFoundError):
+            advice = "`fanfuse deploy setup` creates what is missing"
+        else:
+            advice = _NO_ROOM if code in _NO_ROOM_NOW | _NO_ROOM_YET else _REFUSED
+        super().__init__(f"the bus does not take its streams: {why}. {advice}")
+
+
+_NO_ROOM_NOW: Final = frozenset({10_002, 10_028, 10_047})
+"""Error codes of the server: its account, its memory or its disk has no room for a stream. Waiting changes nothing."""
+_NO_ROOM_YET: Final = frozenset({10_005, 10_023})
+"""The same of a cluster, where a server with room may still come."""
+_DISK_SHARE: Final = 0.75
+"""Of the free disk: what a nats-server takes for its streams where its configuration says nothing."""
+
+
+def reserved_bytes(storage: Storage) -> int:
+    """What the server sets aside for the streams and buckets of the contract that have a limit."""
+    of_streams = sum(spec.max_bytes or 0 for spec in streams.STREAMS if spec.storage is storage)
+    return of_streams + (sum(spec.max_bytes for spec in streams.BUCKETS) if storage is Storage.FILE else 0)
+
+
+def least_free_disk_bytes() -> int:
+    """So much must be free where a nats-server without limits of its own begins its store."""
+    return math.ceil(reserved_bytes(Storage.FILE) / _DISK_SHARE)
+
+
+_NO_ROOM: Final = (
+    f"Streams and buckets set aside {reserved_bytes(Storage.FILE) / 1e9:.1f} GB of disk and "
+    f"{reserved_bytes(Storage.MEMORY) / 1e9:.1f} GB of memory, and a nats-server takes three quarters of what is free: "
+    f"have {least_free_disk_bytes() / 1e9:.1f} GB of disk free, or another disk under --data (FANFUSE_DATA_DIR); for a "
+    "server of your own raise max_file_store, max_memory_store or its account's limits"
+)
+_REFUSED: Final = "The nats-server must be 2.11 or newer, with JetStream on; its log says more"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +172,9 @@ async def ensure_stream(js: JetStreamContext, spec: StreamSpec, rights: Rights =
             raise
         try:
             await js.add_stream(config)
-        except BadRequestError:
+        except BadRequestError as error:
             # Another process created it between the two calls: compare with what it made.
-            found = (await js.stream_info(spec.name)).config
+            found = await _made_meanwhile(js, spec, error)
         else:
             return
     rows = [*_differences(config, found, _STREAM_FIELDS), *_too_few_copies(found, rights)]
@@ -137,6 +184,13 @@ async def ensure_stream(js: JetStreamContext, spec: StreamSpec, rights: Rights =
         rows.append(f"republish destination is {found_dest!r}, should be {wanted_dest!r}")
     if rows:
         raise SetupMismatchError(f"stream {spec.name}", rows)
+
+
+async def _made_meanwhile(js: JetStreamContext, spec: StreamSpec, refusal: BadRequestError) -> api.StreamConfig:
+    try:
+        return (await js.stream_info(spec.name)).config
+    except NotFoundError:
+        raise refusal from None
 
 
 async def ensure_consumer(js: JetStreamContext, spec: ConsumerSpec, rights: Rights = ALL_RIGHTS) -> None:
@@ -187,19 +241,27 @@ async def ensure_topology_in_time(js: JetStreamContext, rights: Rights = ALL_RIG
     await in_time(lambda: ensure_topology(js, rights))
 
 
-async def in_time(ensure: Callable[[], Awaitable[None]]) -> None:
-    """Repeat while the broker is not up yet, and for as long as something is missing that others create."""
-    tries = 0
+async def in_time(ensure: Callable[[], Awaitable[None]], *, tries: int = TRIES, others_create: bool = True) -> None:
+    """Repeat while the broker is not up yet, and for as long as something is missing that others create.
+
+    Raises `SetupRefusedError` where the broker refuses or is silent that often (`tries`, five a second), and at once
+    where it has no room. `others_create` False: what is missing counts as refused.
+    """
+    tried = 0
     while True:
         try:
             await ensure()
-        except NotFoundError as error:
-            if tries % _LOG_EVERY == 0:
-                _log.warning("setup.missing", waits_for="what `fanfuse deploy setup` creates", error=str(error))
-        except TRANSIENT:
-            if tries >= _TRIES:
-                raise
+        except _RETRIED as error:
+            if others_create and isinstance(error, NotFoundError):
+                if tried % _LOG_EVERY == 0:
+                    _log.warning("setup.missing", waits_for="what `fanfuse deploy setup` creates", error=str(error))
+            elif tried >= tries or _has_no_room(error):
+                raise SetupRefusedError(error) from error
         else:
             return
-        tries += 1
+        tried += 1
         await asyncio.sleep(_RETRY_S)
+
+
+def _has_no_room(error: Exception) -> bool:
+    return isinstance(error, APIError) and error.err_code in _NO_ROOM_NOW

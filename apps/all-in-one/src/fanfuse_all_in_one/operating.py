@@ -15,7 +15,7 @@ from typing import Final, TypeVar
 
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
-from nats.js.errors import NoKeysError, NotFoundError
+from nats.js.errors import NoKeysError
 from nats.js.kv import KeyValue
 from pydantic import ValidationError
 
@@ -39,12 +39,13 @@ from fanfuse_runtime.masking import mask
 from fanfuse_runtime.memory_store import MemoryCorpusStore
 from fanfuse_runtime.pools import PoolsView
 from fanfuse_runtime.settings import RuntimeSettings
-from fanfuse_runtime.setup import TRANSIENT, Rights, ensure_topology, rights_of
+from fanfuse_runtime.setup import Rights, SetupError, ensure_topology, in_time, rights_of
 from fanfuse_runtime.stores import build_store
 
 M = TypeVar("M", bound=Model)
 
 _CONNECT_TIMEOUT_S: Final = 5.0
+_SETUP_TRIES: Final = 25
 _POLL_S: Final = 0.02
 _HEARD_ALL_S: Final = limits.HEARTBEAT_EVERY_S + 0.3
 """After this long every live instance has been heard once."""
@@ -252,8 +253,11 @@ async def _bus_at(url: str, access: Access, rights: Rights) -> Bus:
         await asyncio.wait_for(connect(client, url, access, problems.append), _CONNECT_TIMEOUT_S)
         clock = BrokerClock()
         bus = Bus(client, clock, f"{os.getpid()}-{token_hex(3)}")
-        await _set_up(bus, rights)
+        await in_time(lambda: ensure_topology(bus.js, rights), tries=_SETUP_TRIES, others_create=False)
         await clock.measure(client)
+    except SetupError as error:
+        await client.close()
+        raise OperatorError(f"{without_login(url)}: {mask(str(error))}") from error
     except (NatsError, OSError, TimeoutError) as error:
         await client.close()
         why = problems[-1] if problems else str(error) or "no answer"
@@ -271,19 +275,6 @@ async def connect(client: Client, url: str, access: Access, on_problem: Callable
     await client.connect(
         url.split(","), name="fanfuse-operator", max_reconnect_attempts=-1, error_cb=note, **access.options()
     )
-
-
-async def _set_up(bus: Bus, rights: Rights) -> None:
-    deadline = time.monotonic() + _CONNECT_TIMEOUT_S
-    while True:
-        try:
-            await ensure_topology(bus.js, rights)
-        except (*TRANSIENT, NotFoundError):
-            if time.monotonic() > deadline:
-                raise
-            await asyncio.sleep(0.1)
-        else:
-            return
 
 
 def _readable(model: type[M], entries: list[KeyValue.Entry]) -> list[M]:

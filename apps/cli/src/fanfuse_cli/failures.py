@@ -75,8 +75,8 @@ def _usage() -> tuple[type[Exception], ...]:
     from fanfuse_contracts.tokens import InvalidTokenError
     from fanfuse_indexing import VectorsError
     from fanfuse_runtime.server import ServerStartError
-    from fanfuse_runtime.setup import SetupMismatchError
+    from fanfuse_runtime.setup import SetupError
     from fanfuse_training.labelled import LabelledError
 
-    operating = (BusUnavailableError, OperatorError, ServerStartError, SetupMismatchError)
+    operating = (BusUnavailableError, OperatorError, ServerStartError, SetupError)
     return *operating, ClientError, InvalidTokenError, LabelledError, OSError, VectorsError

@@ -17,7 +17,7 @@ from fanfuse_contracts.addresses import without_login
 from fanfuse_contracts.enums import Kind
 from fanfuse_runtime.masking import mask
 from fanfuse_runtime.settings import RuntimeSettings
-from fanfuse_runtime.setup import SetupMismatchError, ensure_consumer, ensure_topology, in_time, rights_of
+from fanfuse_runtime.setup import SetupError, ensure_consumer, ensure_topology, in_time, rights_of
 
 
 async def set_up(url: str, pools: Iterable[tuple[Kind, str]], within_s: float = 10.0) -> list[str]:
@@ -36,7 +36,7 @@ async def set_up(url: str, pools: Iterable[tuple[Kind, str]], within_s: float = 
             await in_time(lambda: ensure_topology(js, rights))
             for spec in wanted:
                 await ensure_consumer(js, spec, rights)
-    except SetupMismatchError as error:
+    except SetupError as error:
         raise OperatorError(str(error)) from error
     except (NatsError, OSError, TimeoutError) as error:
         why = problems[-1] if problems else str(error) or "no answer"
