@@ -194,6 +194,17 @@ async def test_a_query_id_used_twice_gives_the_first_answer(flow: Flow, caller: 
         assert await client.stored("twice") == first
 
 
+@pytest.mark.parametrize("stage", ["submitted", "classifier", "corpus-router"])
+async def test_a_tenant_cannot_keep_a_query_of_another_back(flow: Flow, caller: NatsClient, stage: str) -> None:
+    """NAT-07: whoever knows the query id of another tenant may send message ids that look like those of its query."""
+    query_id = f"known-{stage}"
+    taken = {headers.MESSAGE_ID: streams.message_id(TENANT, query_id, stage)}
+    await caller.jetstream().publish(subjects.query_submitted("evil", "x"), query(), headers=taken)
+    async with flow.client(TENANT) as client:
+        answer = await client.ask(QUESTION, query_id=query_id)
+    assert answer.status in {Status.COMPLETE, Status.PARTIAL}, answer.rejection
+
+
 async def test_a_message_id_used_twice_is_stored_once(flow: Flow, caller: NatsClient) -> None:
     js = caller.jetstream()
     named = {headers.MESSAGE_ID: streams.message_id(TENANT, "again", "submitted")}

@@ -6,6 +6,7 @@ the live one could have been missed. It never invents, reorders or repairs an an
 
 import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Final, Self
@@ -28,7 +29,6 @@ from fanfuse_contracts.tokens import check_token
 
 GRACE_S: Final = 2.0
 """An answer that is due at the end of the budget still has to travel."""
-_STAGE: Final = "submitted"
 
 
 @dataclass(eq=False, slots=True)
@@ -116,8 +116,11 @@ class Client:
         self._waiting.add(waiting)
         try:
             await self._connection.flush()
-            if await self._publish(waiting.query_id, submitted.to_json(), headers):
-                await self._read_stored(waiting)
+            if query_id is not None:
+                with suppress(Unavailable):  # a bus without streams says so when the query is published
+                    await self._read_stored(waiting)
+            if not waiting.answer.done():
+                await self._publish(waiting.query_id, submitted.to_json(), headers)
             return await self._wait(waiting, submitted.budget_ms)
         finally:
             self._waiting.discard(waiting)
@@ -182,9 +185,9 @@ class Client:
     def _build(self, query: Query, fields: dict[str, Any], principal_token: str | None) -> SubmittedQuery:
         return build_query(query, self._principal if principal_token is None else None, fields)
 
-    async def _publish(self, query_id: str, payload: bytes, headers: dict[str, str]) -> bool:
-        marked = headers | {names.MESSAGE_ID: streams.message_id(self.tenant, query_id, _STAGE)}
-        return await self._connection.publish(subjects.query_submitted(self.tenant, query_id), payload, marked)
+    async def _publish(self, query_id: str, payload: bytes, headers: dict[str, str]) -> None:
+        marked = headers | {names.MESSAGE_ID: streams.submission_id(self.tenant, query_id)}
+        await self._connection.publish(subjects.query_submitted(self.tenant, query_id), payload, marked)
 
     async def _wait(self, waiting: _Waiting, budget_ms: int) -> Answer:
         timeout_s = budget_ms / 1e3 + GRACE_S

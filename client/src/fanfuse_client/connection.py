@@ -76,8 +76,8 @@ class Connection:
 
     # -- publish ------------------------------------------------------------------------------------------------
 
-    async def publish(self, subject: str, payload: bytes, headers: dict[str, str]) -> bool:
-        """Publish into a stream until it is acknowledged; True if the server already had this message id.
+    async def publish(self, subject: str, payload: bytes, headers: dict[str, str]) -> None:
+        """Publish into a stream until it is acknowledged.
 
         A refused or unanswered publish is sent again with the same headers, so the server stores it once. Raises
         `TooLarge`, `Overloaded` or `NotConnected`.
@@ -86,9 +86,11 @@ class Connection:
         refused: ClientError
         for delay_s in (*_RETRY_DELAYS_S, None):
             try:
-                return await self._publish_once(subject, payload, headers)
+                await self._publish_once(subject, payload, headers)
             except (Overloaded, NotConnected) as error:
                 refused = error
+            else:
+                return
             if delay_s is not None:
                 await asyncio.sleep(delay_s * random.uniform(0.8, 1.2))
         raise refused
@@ -99,7 +101,7 @@ class Connection:
         if size > self.nc.max_payload:
             raise TooLarge(f"the query has {size} bytes with its headers: the bus takes {self.nc.max_payload}")
 
-    async def _publish_once(self, subject: str, payload: bytes, headers: dict[str, str]) -> bool:
+    async def _publish_once(self, subject: str, payload: bytes, headers: dict[str, str]) -> None:
         try:
             answer = await self.nc.request(subject, payload, timeout=limits.PUBLISH_TIMEOUT_S, headers=headers)
         except MaxPayloadError as error:
@@ -115,7 +117,6 @@ class Connection:
         said = json.loads(answer.data)
         if "error" in said:
             raise Overloaded(f"the bus refused the query: {said['error'].get('description', 'no reason given')}")
-        return bool(said.get("duplicate"))
 
     async def flush(self) -> None:
         """Return when the bus has heard of every subscription. Raises `NotConnected`."""

@@ -50,6 +50,10 @@ QUERIES_MAX_MSGS: Final = 100_000
 QUERIES_MAX_BYTES: Final = 512 * 1024 * 1024
 RETRIEVE_MAX_BYTES: Final = 512 * 1024 * 1024
 RETRIEVED_MAX_BYTES: Final = 512 * 1024 * 1024
+QUERIES_MAX_AGE_S: Final = 24 * 3600.0
+"""As long as answers are kept. What no consumer can be given, as with byte 127 in its subject, ends so (ADR 0021)."""
+RETRIEVE_MAX_AGE_S: Final = 3600.0
+"""Far more than any budget: a command that nobody took by then is one of a pool that is gone."""
 RETRIEVED_MAX_AGE_S: Final = 300.0
 ANSWERS_MAX_AGE_S: Final = 24 * 3600.0
 ANSWERS_DUPLICATES_S: Final = 600.0

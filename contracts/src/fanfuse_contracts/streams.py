@@ -6,6 +6,7 @@ Ages and windows are seconds, sizes bytes. `None` means: no limit of that sort (
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+from uuid import uuid4
 
 from fanfuse_contracts import limits, subjects
 from fanfuse_contracts.enums import Kind, Stage
@@ -81,6 +82,7 @@ QUERIES: Final = StreamSpec(
     discard=Discard.NEW,
     max_msgs=limits.QUERIES_MAX_MSGS,
     max_bytes=limits.QUERIES_MAX_BYTES,
+    max_age_s=limits.QUERIES_MAX_AGE_S,
 )
 RETRIEVE: Final = StreamSpec(
     name="RETRIEVE",
@@ -89,6 +91,7 @@ RETRIEVE: Final = StreamSpec(
     storage=Storage.FILE,
     discard=Discard.NEW,
     max_bytes=limits.RETRIEVE_MAX_BYTES,
+    max_age_s=limits.RETRIEVE_MAX_AGE_S,
 )
 RETRIEVED: Final = StreamSpec(
     name="RETRIEVED",
@@ -207,9 +210,27 @@ def backend_key(kind: Kind, backend: str) -> str:
     return f"{kind.value}.{check_token(backend, 'backend')}"
 
 
-def message_id(tenant: str, query_id: str, stage: str, lane: str | None = None, attempt: int = 0) -> str:
-    """Deduplication id of a message: rises only when someone deliberately sends again, never a hash of the text."""
-    return ".".join((tenant, query_id, stage, *((lane,) if lane else ()), str(attempt)))
+def message_id(
+    tenant: str,
+    query_id: str,
+    stage: str,
+    lane: str | None = None,
+    attempt: int = 0,
+    *,
+    submitted_ns: int | None = None,
+) -> str:
+    """Deduplication id of a message: rises only when someone deliberately sends again, never a hash of the text.
+
+    `submitted_ns`: when the query was stored, in the stream that tenants write to as well. Nobody knows it before, so
+    nobody can take the id beforehand (ADR 0021).
+    """
+    named = (lane,) if lane else () if submitted_ns is None else (str(submitted_ns),)
+    return ".".join((tenant, query_id, stage, *named, str(attempt)))
+
+
+def submission_id(tenant: str, query_id: str) -> str:
+    """Deduplication id of one submission, to be sent again with it; another one each time (ADR 0021)."""
+    return f"{tenant}.{query_id}.submitted.{uuid4().hex}"
 
 
 def answer_id(tenant: str, query_id: str) -> str:

@@ -11,6 +11,7 @@ from fanfuse_contracts import subjects
 from fanfuse_contracts.classification import CorpusScore, QueryClassified
 from fanfuse_contracts.corpus import CorpusCard
 from fanfuse_contracts.enums import RejectionCode, Shape, Stage, Status
+from fanfuse_contracts.headers import MESSAGE_ID
 from fanfuse_contracts.plan import DecideReply, DecideRequest, Rejection
 from fanfuse_contracts.query import SubmittedQuery
 from fanfuse_runtime.compose import compose
@@ -146,10 +147,13 @@ async def test_a_full_queue_is_answered_overloaded(process, client):
     assert answer.rejection.retryable
 
 
-async def test_a_redelivered_query_is_passed_on_once(process, client):
-    for _ in range(2):
-        await submit(client, "q1", SubmittedQuery(text="again").to_json())
-        await classified(client, "q1")
+async def test_the_id_of_what_is_passed_on_is_that_of_the_submission(process, client):
+    """So a redelivered query is passed on once, and nobody can take the id before the query is stored."""
+    await submit(client, "q1", SubmittedQuery(text="again").to_json())
+    event = await classified(client, "q1")
+    stored = await client.jetstream().get_last_msg("QUERIES", subjects.query_classified("acme", "q1"))
+    assert stored.headers[MESSAGE_ID] == f"acme.q1.classifier.{event.submitted_ns}.0"
+    await client.jetstream().publish(stored.subject, b"{}", headers={MESSAGE_ID: stored.headers[MESSAGE_ID]})
     assert await holds(client, "QUERIES", 1)
 
 

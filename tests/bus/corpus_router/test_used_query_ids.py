@@ -1,23 +1,18 @@
-"""A used and answered query id, submitted anew: its caller hears the stored answer, whatever the broker still knows."""
-
-import asyncio
+"""What a broker still knows of a query id neither sends a plan twice nor keeps that of another submission back."""
 
 import pytest
 
-from fanfuse_contracts import flow, headers, streams, subjects
+from fanfuse_contracts import headers, streams, subjects
 from fanfuse_contracts.answer import Answer
 from fanfuse_contracts.classification import QueryClassified, QueryShape
 from fanfuse_contracts.corpus import CorpusCard, Wiring
-from fanfuse_contracts.enums import Kind, RejectionCode, Shape, Stage
-from fanfuse_contracts.plan import Rejection
+from fanfuse_contracts.enums import Kind, Shape
 from fanfuse_contracts.query import AcceptedQuery
-from fanfuse_runtime.answers import refusal
 from fanfuse_testing.flow import eventually
 
 CARD = CorpusCard(
     tenant="acme", corpus="docs", public=True, backends=(Wiring(kind=Kind.KEYWORD, backend="main", pool="main"),)
 )
-PLAN_ID = streams.message_id("acme", "q1", Stage.CORPUS_ROUTER.value)
 
 
 @pytest.fixture
@@ -49,21 +44,35 @@ async def handled(client):
     return info.num_pending == 0 and info.num_ack_pending == 0
 
 
-@pytest.mark.parametrize(("same_submission", "times"), [(False, 2), (True, 1)], ids=["anew", "redelivered"])
-async def test_a_plan_the_broker_knows_already_still_gets_its_answer(process, client, heard, same_submission, times):
-    """NAT-07: after a restart a broker may know the id of a plan, and none of the steps before it."""
-    bus = process.context.bus
+async def known_corpus(process, client):
     bucket = await client.jetstream().key_value(streams.CORPORA.name)
     await bucket.put(streams.corpus_key("acme", "docs"), CARD.to_json())
     await eventually(lambda: process.context.corpora.get("acme", "docs") == CARD)
-    first_ns = bus.now_ns()
-    stored = refusal("acme", "q1", Rejection(code=RejectionCode.NO_LANE, message="first"), submitted_ns=first_ns)
-    await bus.publish(flow.FUSED, subjects.query_fused("acme", "q1"), stored, streams.answer_id("acme", "q1"))
-    await client.jetstream().publish(subjects.query_planned("acme", "q1"), b"{}", headers={headers.MESSAGE_ID: PLAN_ID})
 
-    await classify(client, first_ns if same_submission else bus.now_ns())
+
+async def plans(client):
+    info = await client.jetstream().stream_info(streams.QUERIES.name, subjects_filter=subjects.QUERY_PLANNED)
+    return (info.state.subjects or {}).get(subjects.query_planned("acme", "q1"), 0)
+
+
+@pytest.mark.parametrize(("same_submission", "planned"), [(False, 2), (True, 1)], ids=["anew", "redelivered"])
+async def test_a_submission_is_planned_once(process, client, same_submission, planned):
+    """NAT-07: a redelivered query gives no second plan; another submission under its id has a plan of its own."""
+    await known_corpus(process, client)
+    first_ns = process.context.bus.now_ns()
+    await classify(client, first_ns)
     await eventually(lambda: handled(client))
-    await eventually(lambda: len(heard) >= times)
-    await asyncio.sleep(0.1)
+    await classify(client, first_ns if same_submission else first_ns + 1)
+    await eventually(lambda: handled(client))
+    assert await plans(client) == planned
 
-    assert heard == [stored] * times
+
+@pytest.mark.parametrize("taken", ["acme.q1.corpus-router.0", "acme.q1.classifier.0", "acme.q1.submitted.0"])
+async def test_another_tenant_cannot_take_the_id_of_a_plan(process, client, taken):
+    """NAT-07: one window of duplicates serves all tenants, so no id in it may be one that can be known before."""
+    await known_corpus(process, client)
+    theirs = subjects.query_submitted("globex", "q9")
+    await client.jetstream().publish(theirs, b"{}", headers={headers.MESSAGE_ID: taken})
+    await classify(client, process.context.bus.now_ns())
+    await eventually(lambda: handled(client))
+    assert await plans(client) == 1

@@ -12,6 +12,7 @@ from fanfuse_contracts.plan import DecideReply
 from fanfuse_contracts.query import Principal
 from fanfuse_runtime.compose import compose
 from fanfuse_runtime.settings import RuntimeSettings
+from fanfuse_testing.flow import eventually
 from tests.unit.client.stand_in import SEEN, build_stand_in
 
 
@@ -42,7 +43,21 @@ async def test_a_duplicate_of_a_running_query_waits_for_the_same_answer(client):
     first, second = await asyncio.gather(client.ask("sleep 0.3", query_id="q1"), client.ask("sleep 0.3", query_id="q1"))
 
     assert first == second
+
+
+async def test_an_answered_query_id_is_answered_from_the_store_and_nothing_is_published(client):
+    first = await client.ask("a", query_id="q1")
+    assert await client.ask("b", query_id="q1") == first
     assert len(SEEN) == 1
+
+
+async def test_no_submission_has_an_id_that_can_be_known_before(client):
+    await client.ask("a", query_id="q1")
+    await client.submit("b", query_id="q2")
+    await eventually(lambda: len(SEEN) == 2)
+    ids = [carried[headers.MESSAGE_ID] for _, _, carried in SEEN]
+    assert [one.rpartition(".")[0] for one in ids] == ["acme.q1.submitted", "acme.q2.submitted"]
+    assert all(len(one.rpartition(".")[2]) == 32 for one in ids)
 
 
 async def test_principal_of_the_client_stands_in_only_where_the_query_states_none(process, nats_server):

@@ -341,8 +341,9 @@ def test_message_ids_are_those_of_the_contract(build, bus):
     lane = the(bus, flow.PLANNED, QueryPlanned)[1].plan.lanes[0].name
     assert {message_id for _, message_id in bus.stored} == {
         streams.message_id(TENANT, QUERY, "corpus-router", lane),
+        streams.message_id(TENANT, QUERY, "corpus-router", submitted_ns=event.submitted_ns),
         streams.message_id(TENANT, QUERY, "corpus-router"),
-    }
+    }, "the last is that of the audit, in a stream that no tenant writes to"
 
 
 REFUND = Capability(name="refund", match_any=("refund",), required=(Argument(name="order", pattern="[0-9]{6}"),))

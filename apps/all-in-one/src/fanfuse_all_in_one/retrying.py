@@ -138,7 +138,7 @@ def plan_anew(letter: DeadLetter, of: Addressed, query_id: str) -> Resend:
         query_id=query_id,
         subject=subjects.query_submitted(of.tenant, query_id),
         data=query.to_json(),
-        headers={names.MESSAGE_ID: streams.message_id(of.tenant, query_id, _SUBMITTED)},
+        headers={names.MESSAGE_ID: streams.submission_id(of.tenant, query_id)},
         notes=_notes(of),
     )
 
@@ -174,7 +174,9 @@ def _refuse_spent(of: Addressed, now_ns: int) -> None:
 def _attempt_before(letter: DeadLetter, of: Addressed) -> tuple[int, str]:
     """Number of the last attempt, and the message id without it."""
     lane = of.message.lane if isinstance(of.message, RetrieveCommand) else None
-    own = streams.message_id(of.tenant, of.query_id, _ID_STAGE[of.stage], lane).rpartition(".")[0]
+    submitted_ns = of.message.submitted_ns if isinstance(of.message, QueryClassified | QueryPlanned) else None
+    stage = _ID_STAGE[of.stage]
+    own = streams.message_id(of.tenant, of.query_id, stage, lane, submitted_ns=submitted_ns).rpartition(".")[0]
     given = next((value for name, value in letter.headers.items() if _is(name, names.MESSAGE_ID)), "")
     base, _, number = given.rpartition(".")
     if base == own and number.isascii() and number.isdecimal() and len(number) <= _MAX_ATTEMPT_DIGITS:

@@ -20,7 +20,7 @@ from fanfuse_contracts.headers import PRINCIPAL
 from fanfuse_contracts.plan import DecideReply, DecideRequest, Rejection
 from fanfuse_contracts.query import AcceptedQuery, Hop, SubmittedQuery
 from fanfuse_contracts.tokens import InvalidTokenError
-from fanfuse_runtime.answers import hop, publish_refusal, send_stored_again
+from fanfuse_runtime.answers import hop, publish_refusal
 from fanfuse_runtime.context import Context
 from fanfuse_runtime.delivery import Delivery
 from fanfuse_runtime.errors import BusError, PublishRefusedError, TooLargeError
@@ -128,11 +128,10 @@ class ClassifierHandlers:
             flow.CLASSIFIED,
             subjects.query_classified(tenant, query_id),
             _event(tenant, query_id, decided, delivery.stored_ns, done),
-            streams.message_id(tenant, query_id, Stage.CLASSIFIER.value),
+            streams.message_id(tenant, query_id, Stage.CLASSIFIER.value, submitted_ns=delivery.stored_ns),
         )
         if stored.duplicate:
             self._metrics.inc(metrics.DUPLICATES_TOTAL, stage=Stage.CLASSIFIER.value)
-            await send_stored_again(self._bus, tenant, query_id, delivery.stored_ns)
 
 
 def _event(tenant: str, query_id: str, decided: _Decided, submitted_ns: int, *hops: Hop) -> QueryClassified:

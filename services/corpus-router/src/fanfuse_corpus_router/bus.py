@@ -23,7 +23,7 @@ from fanfuse_corpus_router.adapters.snapshot import Snapshots
 from fanfuse_corpus_router.domain import rejections
 from fanfuse_corpus_router.domain.planning import Outcome, PlannedQuery, Planner, Refused, plan_in_time, told
 from fanfuse_corpus_router.ports import Backends, Corpora
-from fanfuse_runtime.answers import hop, progress, publish_clarification, publish_refusal, send_stored_again
+from fanfuse_runtime.answers import hop, progress, publish_clarification, publish_refusal
 from fanfuse_runtime.bus import Bus, Publication
 from fanfuse_runtime.context import Context
 from fanfuse_runtime.delivery import Delivery
@@ -71,23 +71,18 @@ class RouterHandlers:
             return
         try:
             await self._publish(*outbox.commands(outcome))
-            again = await self._publish(outbox.plan(event, outcome.plan, self._hops(event, started_ns)))
+            await self._publish(outbox.plan(event, outcome.plan, self._hops(event, started_ns)))
         except PublishRefusedError:
             await self._refuse(event, Refused(rejections.overloaded()), started_ns)
         except TooLargeError as error:
             await self._refuse(event, Refused(rejections.too_large(str(error))), started_ns)
         else:
             await self._publish(outbox.audit(event, outcome.plan))
-            if again:
-                # No fuser hears of this submission: after a restart the broker may know the plan's id and no other.
-                await send_stored_again(self._bus, event.tenant, event.query_id, event.submitted_ns)
 
-    async def _publish(self, *publications: Publication) -> bool:
-        """True if one of them was stored before."""
+    async def _publish(self, *publications: Publication) -> None:
         duplicates = sum(stored.duplicate for stored in await self._bus.publish_all(publications))
         if duplicates:
             self._metrics.inc(metrics.DUPLICATES_TOTAL, duplicates, stage=Stage.CORPUS_ROUTER.value)
-        return duplicates > 0
 
     async def _refuse(self, event: QueryClassified, refused: Refused, started_ns: int) -> None:
         tenant, query_id, hops = event.tenant, event.query_id, self._hops(event, started_ns)

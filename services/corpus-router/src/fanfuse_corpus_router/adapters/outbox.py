@@ -1,7 +1,7 @@
 """Turns what was decided for a query into messages with their subjects and ids.
 
-In: the classified event and the plan. Out: publications. Ids depend on tenant, query and lane only, so that a second
-delivery never sends anything twice.
+In: the classified event and the plan. Out: publications. Ids depend on tenant, query, lane and submission only, so
+that a second delivery never sends anything twice.
 """
 
 from fanfuse_contracts import flow, streams, subjects
@@ -44,7 +44,7 @@ def plan(event: QueryClassified, planned: Plan, hops: tuple[Hop, ...]) -> Public
         flow.PLANNED,
         subjects.query_planned(event.tenant, event.query_id),
         message,
-        streams.message_id(event.tenant, event.query_id, _STAGE),
+        streams.message_id(event.tenant, event.query_id, _STAGE, submitted_ns=event.submitted_ns),
     )
 
 
