@@ -5,6 +5,7 @@ fails or is interrupted changes nothing; what is no longer in the source is gone
 """
 
 import asyncio
+import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -124,7 +125,8 @@ async def _index(
     await check_servers(servers)
     embedded = _embedded_kinds(operator, wanted)
     with alone_on(servers, data_dir, CorpusName(wanted.tenant, wanted.corpus)):
-        built = await in_thread(lambda stop: _build(data_dir, wanted, chunks, embedded, _stoppable(progress, stop)))
+        with _disk_faults(data_dir):
+            built = await in_thread(lambda stop: _build(data_dir, wanted, chunks, embedded, _stoppable(progress, stop)))
         card = wanted.model_copy(update={"fields": fields(), **_pointer(built)})
         card = await write_to_servers(servers, data_dir, card, progress)
         return Indexed(card, built.blank, await switch_to(operator, data_dir, card, before))
@@ -168,6 +170,20 @@ async def in_thread(work: Callable[[threading.Event], BuiltGeneration]) -> Built
         raise
     except (DuplicateChunkError, GenerationError, RegistryError, SearchError) as error:
         raise OperatorError(str(error)) from error
+
+
+@contextmanager
+def _disk_faults(data_dir: Path) -> Iterator[None]:
+    """What a full or faulty disk does to a build, as an operator's error: sqlite and each engine have their own."""
+    try:
+        yield
+    except Exception as error:
+        if type(error) is not Exception and not isinstance(error, (sqlite3.Error, OSError)):
+            raise  # no fault of a disk: the vector engine raises nothing but plain exceptions
+        raise OperatorError(
+            f"the index was not written, and what was there stays: {error}. Is the disk of {data_dir} full? Make room, "
+            "or give another --data, and index again"
+        ) from error
 
 
 class _Stopped(Exception):
