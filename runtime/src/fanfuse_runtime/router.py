@@ -147,7 +147,11 @@ class ServiceRouter:
 
         def decorate(handler: Callable[[Delivery], Awaitable[None]]) -> Callable[..., Awaitable[None]]:
             async def hear(delivery: Delivery) -> None:
-                await handler(delivery)
+                try:
+                    await handler(delivery)
+                except InvalidTokenError as error:
+                    # Anybody may publish on a core subject, and nobody can own one like this.
+                    _log.debug("listen.ignored", subject=delivery.subject, reason=str(error))
 
             endpoint.name = handler.__name__
             subscribe(hear)
