@@ -50,7 +50,9 @@ class BackendState(Event):
     set_by: str = ""
     """The operator who set or cleared it; empty where health decided."""
     period_s: Annotated[float, Field(gt=0.0, allow_inf_nan=False)] = limits.DEGRADED_FOR_S
-    """Length of the last degraded period, kept through half-open and recovery: damping goes on from it."""
+    """Length of the last degraded period, kept through half-open and recovery."""
+    damping_s: Annotated[float, Field(ge=0.0, allow_inf_nan=False)] = 0.0
+    """The next degradation lasts twice as long as this, if it comes soon; 0: none before it counts as flapping."""
 
 
 class ProbeRequest(Event):

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from fanfuse_contracts import limits, subjects
 from fanfuse_contracts.enums import Kind
-from fanfuse_contracts.health import ColdLane, Heartbeat
+from fanfuse_contracts.health import ColdLane, Heartbeat, ServedPool
 from fanfuse_runtime.bus import Bus
 
 
@@ -89,17 +89,28 @@ class PoolsView:
         """True if some ready worker of this pool holds a command that has used up more than half of its budget."""
         return self.look(kind, pool).under_pressure
 
+    def workers(self, kind: Kind, pool: str) -> frozenset[str] | None:
+        """The ready instances that serve a pool; None while this view has not listened long enough to know of none."""
+        instances = frozenset(instance for instance, _ in self._serving(kind, pool))
+        return instances if instances or self._has_listened() else None
+
     def look(self, kind: Kind, pool: str) -> PoolLook:
         """What is known of a pool now."""
+        serving = [served for _, served in self._serving(kind, pool)]
+        if not serving:
+            return PoolLook(absent=self._has_listened())
+        cold = frozenset.intersection(*(frozenset(served.cold) for served in serving))
+        return PoolLook(cold=cold, under_pressure=any(served.under_pressure for served in serving))
+
+    def _serving(self, kind: Kind, pool: str) -> list[tuple[str, ServedPool]]:
         oldest = self._clock() - limits.ABSENT_AFTER_S
-        serving = [
-            served
+        return [
+            (seen.heartbeat.instance, served)
             for seen in self._seen.values()
             if seen.at >= oldest and seen.heartbeat.ready
             for served in seen.heartbeat.pools
             if served.kind is kind and served.pool == pool
         ]
-        if not serving:
-            return PoolLook(absent=self._clock() - self._started >= limits.ABSENT_AFTER_S)
-        cold = frozenset.intersection(*(frozenset(served.cold) for served in serving))
-        return PoolLook(cold=cold, under_pressure=any(served.under_pressure for served in serving))
+
+    def _has_listened(self) -> bool:
+        return self._clock() - self._started >= limits.ABSENT_AFTER_S

@@ -124,6 +124,8 @@ class World:
     clock: Clock = field(default_factory=Clock)
     prober: SlowProber = field(default_factory=SlowProber)
     absent: set[tuple[Kind, str]] = field(default_factory=set)
+    workers: frozenset[str] | None = frozenset({"workers-1"})
+    """Of every pool that is not absent; None: nobody has listened long enough to know."""
     rules: Rules = field(default_factory=Rules)
     cards: tuple[CorpusCard, ...] = (CARD,)
     key: BackendKey = KEY
@@ -140,7 +142,7 @@ class World:
             monitor,
             self.prober,
             cards=lambda: self.cards,
-            pool_absent=lambda kind, pool: (kind, pool) in self.absent,
+            workers=lambda kind, pool: frozenset() if (kind, pool) in self.absent else self.workers,
             instance=f"health-{self._names}",
             rules=self.rules,
             now_s=self.clock,

@@ -80,6 +80,27 @@ async def test_clear_also_ends_what_health_decided(world):
     assert (record.state, record.manual, record.set_by) == (HEALTHY, False, "alice")
 
 
+async def test_clear_ends_the_damping_and_a_mark_does_not(world):
+    replica = world.replica()
+    world.prober.release.set()
+
+    async def flap():
+        await world.degrade(replica)
+        period_s = world.store.history[-1].until_s
+        world.clock.pass_s(period_s)
+        await replica.tick()
+        assert world.store.history[-1].state is HEALTHY
+        world.clock.pass_s(1.0)
+        return period_s
+
+    assert [await flap(), await flap()] == [30.0, 60.0]
+    await say(world, replica, mark, for_s=None)
+    assert world.store.history[-1].damping_s == 60.0
+    await say(world, replica, clear)
+    world.clock.pass_s(1.0)
+    assert [await flap(), await flap()] == [30.0, 60.0]
+
+
 async def test_a_word_from_an_old_state_is_refused(world):
     replica = world.replica()
     await world.degrade(replica)

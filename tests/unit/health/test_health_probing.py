@@ -9,7 +9,6 @@ from fanfuse_contracts.enums import BackendHealth, FailureKind, Kind, LaneOutcom
 from fanfuse_contracts.filters import digest
 from fanfuse_contracts.retrieval import Failure, LaneReply
 from fanfuse_health.domain import probe
-from fanfuse_health.domain.presence import Presence, look
 from fanfuse_health.domain.probe import Verdict
 
 DEGRADED, HALF_OPEN, HEALTHY = BackendHealth.DEGRADED, BackendHealth.HALF_OPEN, BackendHealth.HEALTHY
@@ -110,6 +109,83 @@ async def test_a_worker_that_restarts_does_not_wait_for_the_period(world):
     assert world.store.states == [(DEGRADED, 1), (HALF_OPEN, 2), (HEALTHY, 3)]
 
 
+async def kill_and_restart_the_worker(world, replica):
+    """Its calls fail, its pool is absent, three seconds later it is there again."""
+    await world.degrade(replica)
+    world.absent.add(POOL)
+    world.clock.pass_s(3.0)
+    await replica.tick()
+    world.absent.clear()
+    await replica.tick()
+    await replica.tick()
+
+
+async def test_a_worker_that_is_killed_again_and_again_is_probed_at_once_each_time(world):
+    """Neither a longer period nor the undamped one: an engine flaps, a worker that was missed does not."""
+    replica, other = world.replica(), world.replica()
+    world.prober.release.set()
+    for kills in range(1, 6):
+        await replica.tick()
+        await other.tick()
+        await kill_and_restart_the_worker(world, replica)
+        assert world.store.states[-3:] == [(DEGRADED, 3 * kills - 2), (HALF_OPEN, 3 * kills - 1), (HEALTHY, 3 * kills)]
+        assert world.store.history[-3].until_s == 30.0
+        world.clock.pass_s(20.0)
+    assert world.prober.sent == 5
+
+
+async def test_an_engine_that_is_down_when_its_worker_is_back_waits_as_usual(world):
+    replica = world.replica()
+    await replica.tick()
+    world.prober.answer = Verdict(False, "unavailable")
+    world.prober.release.set()
+    await kill_and_restart_the_worker(world, replica)
+    assert (world.store.states[-1], world.prober.sent) == ((DEGRADED, 3), 1)
+    for _ in range(29):
+        world.clock.pass_s(1.0)
+        await replica.tick()
+    assert world.prober.sent == 1, "one early probe per return"
+    world.clock.pass_s(1.0)
+    await replica.tick()
+    assert world.prober.sent == 2
+
+
+async def test_a_worker_that_is_replaced_before_anybody_missed_it_counts_as_one_that_is_back(world):
+    replica = world.replica()
+    await replica.tick()
+    world.workers = frozenset({"workers-1", "workers-2"})
+    await world.degrade(replica)
+    world.clock.pass_s(1.0)
+    await replica.tick()
+    assert world.prober.sent == 0, "the dead one was heard of less than three seconds ago"
+    world.workers = frozenset({"workers-2"})
+    world.prober.release.set()
+    await replica.tick()
+    assert world.store.states == [(DEGRADED, 1), (HALF_OPEN, 2), (HEALTHY, 3)]
+
+
+async def test_one_of_two_workers_is_no_pool(world):
+    replica = world.replica()
+    for workers in ({"workers-1", "workers-2"}, {"workers-2"}, {"workers-2", "workers-3"}):
+        world.workers = frozenset(workers)
+        await replica.tick()
+        await world.degrade(replica)
+        world.clock.pass_s(1.0)
+    await replica.tick()
+    assert world.prober.sent == 0
+
+
+async def test_who_has_just_begun_to_listen_misses_nobody(world):
+    """Health restarts, or the broker: no worker was heard of yet, and then the one that was always there."""
+    await world.degrade(world.replica())
+    restarted = world.replica()
+    for workers in (None, frozenset({"workers-1"}), None, frozenset({"workers-1"})):
+        world.workers = workers
+        world.clock.pass_s(3.0)
+        await restarted.tick()
+    assert world.prober.sent == 0
+
+
 async def test_the_pool_vanishes_after_the_claim(world):
     replica = world.replica()
     await world.degrade(replica)
@@ -137,13 +213,6 @@ async def test_the_gauge_speaks_of_every_wired_backend(world):
     world.prober.release.set()
     await replica.tick()
     assert await replica.tick() == {world.key: 0.0}
-
-
-def test_presence_forgets_an_absence_of_an_earlier_state():
-    seen = look(Presence(), 1, absent=True)
-    assert look(seen, 1, absent=False).returned
-    assert not look(seen, 2, absent=False).returned
-    assert look(look(seen, 2, absent=True), 2, absent=False).returned
 
 
 def card(corpus, chunks, *wirings, embedder=None):

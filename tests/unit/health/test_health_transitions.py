@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from fanfuse_contracts.enums import BackendHealth, Kind
 from fanfuse_contracts.health import BackendState
+from fanfuse_health.domain.presence import Presence, returned
 from fanfuse_health.domain.rules import Rules
 from fanfuse_health.domain.standing import Standing, Stored, adopt
 from fanfuse_health.domain.transitions import claim, judge, probe_due, record_of, settle
@@ -33,9 +34,9 @@ def degraded(now_s=0.0, standing=FRESH):
     return enter(standing, transition, now_s)
 
 
-def recovered(standing, now_s):
+def recovered(standing, now_s, *, pool_returned=False):
     half_open = enter(standing, claim(standing, "health-1", RULES), now_s)
-    return enter(half_open, settle(half_open, True, "empty", RULES), now_s)
+    return enter(half_open, settle(half_open, True, "empty", RULES, pool_returned=pool_returned), now_s)
 
 
 @pytest.mark.parametrize(
@@ -91,12 +92,51 @@ def test_a_pool_that_is_back_is_probed_at_once():
     assert probe_due(standing, 100.5, True, RULES)
 
 
-def test_a_pool_that_is_back_waits_the_undamped_period_where_its_backend_flaps():
+def test_a_pool_that_is_back_is_probed_at_once_also_where_its_backend_flaps():
     standing = degraded(now_s=20.0, standing=recovered(degraded(), 10.0))
     assert standing.record is not None
     assert standing.record.until_s == 60.0
-    assert not probe_due(standing, 20.0 + 29.9, True, RULES)
-    assert probe_due(standing, 20.0 + 30.0, True, RULES)
+    assert not probe_due(standing, 20.0 + 29.9, False, RULES)
+    assert probe_due(standing, 20.5, True, RULES)
+
+
+def test_what_an_absent_worker_did_does_not_count_for_the_damping_and_what_the_engine_did_before_does():
+    flaps = degraded(now_s=20.0, standing=recovered(degraded(), 10.0))
+    healthy = recovered(flaps, 90.0)
+    for now_s in (100.0, 200.0):
+        missed = degraded(now_s, healthy)
+        assert missed.record is not None
+        assert missed.record.until_s == 120.0, "nobody knows yet whose fault it is"
+        healthy = recovered(missed, now_s + 5.0, pool_returned=True)
+    assert healthy.record is not None
+    assert (healthy.record.period_s, healthy.record.damping_s) == (120.0, 60.0)
+    first = recovered(degraded(), 5.0, pool_returned=True)
+    again = degraded(10.0, first)
+    assert again.record is not None
+    assert again.record.until_s == 30.0
+
+
+def test_a_probe_that_fails_or_whose_prober_dies_does_not_lose_the_damping():
+    standing = degraded(now_s=20.0, standing=recovered(degraded(), 10.0))
+    lost = enter(standing, claim(standing, "health-1", RULES), 50.0)
+    half_open = enter(lost, claim(lost, "health-2", RULES), 60.0)
+    failed = enter(half_open, settle(half_open, False, "timeout", RULES, pool_returned=True), 62.0)
+    assert failed.record is not None
+    assert (failed.record.until_s, failed.record.damping_s) == (60.0, 30.0)
+    healthy = recovered(failed, 122.0)
+    assert healthy.record is not None
+    assert healthy.record.damping_s == 60.0
+
+
+def test_workers_are_to_blame_for_what_came_before_they_were_replaced_and_shortly_after():
+    """The last calls of a dead worker fail while its successor is there already."""
+    standing = degraded(now_s=100.0)
+    renewed = {at_s: returned(standing, Presence(frozenset({"new"}), at_s)) for at_s in (96.0, 98.0, 101.0)}
+    assert renewed == {96.0: False, 98.0: True, 101.0: True}
+    half_open = enter(standing, claim(standing, "health-1", RULES), 101.0)
+    again = enter(half_open, settle(half_open, False, "timeout", RULES), 103.0)
+    assert not returned(again, Presence(frozenset({"new"}), 101.0)), "a new worker was asked, and failed"
+    assert not returned(FRESH, Presence(frozenset({"first"})))
 
 
 def test_a_lost_prober_frees_its_slot_when_its_lease_is_over():

@@ -66,3 +66,23 @@ def test_one_worker_with_an_old_command_puts_its_pool_under_pressure(view):
     assert view.look.under_pressure
     view.hear("two", oldest_share=0.0)
     assert not view.look.under_pressure
+
+
+def test_who_serves_a_pool_is_unknown_until_the_view_has_listened_long_enough(view):
+    def workers():
+        return view.pools.workers(Kind.VECTOR, "main")
+
+    assert workers() is None
+    view.hear("one")
+    assert workers() == {"one"}
+    view.now_s += 2.0
+    view.hear("two")
+    view.hear("three", ready=False)
+    view.hear("four", kind=Kind.GRAPH)
+    assert workers() == {"one", "two"}
+    view.now_s += 1.1
+    assert workers() == {"two"}
+    view.now_s += 3.0
+    assert workers() == frozenset()
+    view.pools.forget_time()
+    assert workers() is None

@@ -11,7 +11,7 @@ from fanfuse_contracts.corpus import CorpusCard
 from fanfuse_contracts.enums import BackendHealth, Kind
 from fanfuse_contracts.health import ProbeReply
 from fanfuse_health.domain import probe
-from fanfuse_health.domain.presence import Presence, look
+from fanfuse_health.domain.presence import Presence, look, returned
 from fanfuse_health.domain.rules import Rules
 from fanfuse_health.domain.standing import Standing
 from fanfuse_health.domain.transitions import claim, may_be_asked, probe_due, settle
@@ -32,7 +32,7 @@ class Probing:
         monitor: Monitor,
         prober: Prober,
         cards: Callable[[], Iterable[CorpusCard]],
-        pool_absent: Callable[[Kind, str], bool],
+        workers: Callable[[Kind, str], frozenset[str] | None],
         *,
         instance: str,
         rules: Rules,
@@ -41,17 +41,21 @@ class Probing:
         self._monitor = monitor
         self._prober = prober
         self._cards = cards
-        self._pool_absent = pool_absent
+        self._workers = workers
         self._instance = instance
         self._rules = rules
         self._now_s = now_s
-        self._presence: dict[BackendKey, Presence] = {}
+        self._presence: dict[tuple[Kind, str], Presence] = {}
         self._running: dict[BackendKey, asyncio.Task[None]] = {}
         self._sent = 0
 
     def tick(self) -> dict[BackendKey, float]:
         """Start what is due. Returns the gauge of every known backend: 1 also while no worker serves it."""
         cards = tuple(self._cards())
+        for kind, pool in {(wiring.kind, wiring.pool) for card in cards for wiring in card.backends}:
+            workers = self._workers(kind, pool)
+            if workers is not None:
+                self._presence[kind, pool] = look(self._presence.get((kind, pool)), workers, self._now_s())
         wired = {BackendKey(wiring.kind, wiring.backend) for card in cards for wiring in card.backends}
         return {key: self._look_at(key, cards) for key in wired.union(self._monitor.known)}
 
@@ -65,7 +69,7 @@ class Probing:
         target = probe.choose(candidates, standing.version, self._pool_absent)
         task = self._running.get(key)
         if task is None and target is not None and may_be_asked(standing, self._now_s(), self._rules):
-            task = self._running[key] = self._started(key, target)
+            task = self._running[key] = self._started(key, target, self._returned(standing, candidates))
         if task is not None:
             await asyncio.wait((task,))
         return _told(self._monitor.standing(key), probed=task is not None, no_worker=target is None)
@@ -74,30 +78,37 @@ class Probing:
         candidates = probe.targets(cards, key.kind, key.backend)
         standing = self._monitor.standing(key)
         absent = probe.pools_absent(candidates, self._pool_absent)
-        presence = look(self._presence.get(key, Presence()), standing.version, absent)
-        self._presence[key] = presence
+        pool_returned = self._returned(standing, candidates)
         # Without a worker, or without a corpus to ask, a probe could only fail: wait for either to come back.
         target = probe.choose(candidates, standing.version, self._pool_absent)
         if (
             target is not None
             and key not in self._running
-            and probe_due(standing, self._now_s(), presence.returned, self._rules)
+            and probe_due(standing, self._now_s(), pool_returned, self._rules)
         ):
-            self._running[key] = self._started(key, target)
+            self._running[key] = self._started(key, target, pool_returned)
         return 1.0 if absent else _GAUGE[standing.health]
 
-    def _started(self, key: BackendKey, target: probe.Target) -> asyncio.Task[None]:
-        task = asyncio.create_task(self._probe(key, target))
+    def _pool_absent(self, kind: Kind, pool: str) -> bool:
+        return self._workers(kind, pool) == frozenset()
+
+    def _returned(self, standing: Standing, candidates: tuple[probe.Target, ...]) -> bool:
+        pools = {(target.wiring.kind, target.wiring.pool) for target in candidates}
+        return any(returned(standing, self._presence[pool]) for pool in pools if pool in self._presence)
+
+    def _started(self, key: BackendKey, target: probe.Target, pool_returned: bool) -> asyncio.Task[None]:
+        task = asyncio.create_task(self._probe(key, target, pool_returned))
         task.add_done_callback(lambda _: self._running.pop(key, None))
         return task
 
-    async def _probe(self, key: BackendKey, target: probe.Target) -> None:
+    async def _probe(self, key: BackendKey, target: probe.Target, pool_returned: bool) -> None:
         try:
             if not await self._monitor.apply(claim(self._monitor.standing(key), self._instance, self._rules)):
                 return
             claimed = self._monitor.standing(key)
             verdict = await self._verdict(target)
-            await self._monitor.apply(settle(claimed, verdict.passed, verdict.reason, self._rules))
+            settled = settle(claimed, verdict.passed, verdict.reason, self._rules, pool_returned=pool_returned)
+            await self._monitor.apply(settled)
         except BusError as error:
             # Nothing is lost: the lease ends, and the next tick of any replica probes again.
             _log.warning("health.probe_broken", kind=key.kind.value, backend=key.backend, error=str(error))

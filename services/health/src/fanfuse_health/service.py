@@ -25,7 +25,7 @@ def build(context: Context) -> Service:
         monitor,
         BusProber(context.bus, settings.probe_budget_ms),
         cards=context.corpora.values.values,
-        pool_absent=context.pools.absent,
+        workers=context.pools.workers,
         instance=context.instance,
         rules=rules,
         now_s=time.monotonic,

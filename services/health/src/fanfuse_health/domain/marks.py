@@ -13,16 +13,17 @@ from fanfuse_health.domain.transitions import Transition
 
 def mark(standing: Standing, *, by: str, reason: str, for_s: float | None) -> Transition:
     """Degraded until `for_s` seconds are over; None: until somebody clears it."""
-    return _said(standing, BackendHealth.DEGRADED, by=by, reason=reason, until_s=for_s)
+    damping_s = standing.record.damping_s if standing.record is not None else 0.0
+    return _said(standing, BackendHealth.DEGRADED, by=by, reason=reason, until_s=for_s, damping_s=damping_s)
 
 
 def clear(standing: Standing, *, by: str, reason: str) -> Transition:
-    """Healthy from now on, whoever said otherwise; what failed before does not count any more."""
-    return _said(standing, BackendHealth.HEALTHY, by=by, reason=reason)
+    """Healthy from now on, whoever said otherwise; what failed before does not count any more, nor for damping."""
+    return _said(standing, BackendHealth.HEALTHY, by=by, reason=reason, until_s=None, damping_s=0.0)
 
 
 def _said(
-    standing: Standing, state: BackendHealth, *, by: str, reason: str, until_s: float | None = None
+    standing: Standing, state: BackendHealth, *, by: str, reason: str, until_s: float | None, damping_s: float
 ) -> Transition:
     record = standing.record
     return Transition(
@@ -34,6 +35,7 @@ def _said(
         after_revision=standing.revision,
         reason=reason,
         period_s=record.period_s if record is not None else limits.DEGRADED_FOR_S,
+        damping_s=damping_s,
         until_s=until_s,
         manual=state is BackendHealth.DEGRADED,
         set_by=by,

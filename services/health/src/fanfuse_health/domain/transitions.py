@@ -24,6 +24,7 @@ class Transition:
     after_revision: int
     reason: str
     period_s: float
+    damping_s: float = 0.0
     until_s: float | None = None
     failures: int = 0
     outcomes: int = 0
@@ -42,21 +43,21 @@ def judge(standing: Standing, window: Window, now_s: float, rules: Rules) -> Tra
         if not rules.run_failures or in_a_row < rules.run_failures:
             return None
         reason = f"{in_a_row} calls failed in a row; {reason}"
-    period_s = _next_period(standing, now_s, rules)
-    return _degraded(standing, period_s, reason, failures, outcomes)
+    damping_s = _damping(standing) if now_s - standing.entered_s < rules.flap_within_s else 0.0
+    return _degraded(standing, _next_period(damping_s, rules), damping_s, reason, failures, outcomes)
 
 
-def _next_period(standing: Standing, now_s: float, rules: Rules) -> float:
-    if standing.record is None or now_s - standing.entered_s >= rules.flap_within_s:
+def _next_period(damping_s: float, rules: Rules) -> float:
+    if not damping_s:
         return rules.degraded_for_s
-    return min(2 * standing.record.period_s, max(rules.longest_period_s, rules.degraded_for_s))
+    return min(2 * damping_s, max(rules.longest_period_s, rules.degraded_for_s))
 
 
 def probe_due(standing: Standing, now_s: float, pool_returned: bool, rules: Rules) -> bool:
     """True when a probe may start: the period is over, or an operator's mark, or a prober's lease is.
 
-    A pool that was away and is back is probed at once, for a worker that restarted is no longer the one that failed;
-    where the backend flaps, after the undamped period.
+    A pool whose workers were away and are back, or were replaced, is probed at once, however long the period is: a
+    worker that restarted is no longer the one that failed.
     """
     if standing.record is None:
         return False
@@ -65,7 +66,7 @@ def probe_due(standing: Standing, now_s: float, pool_returned: bool, rules: Rule
         case BackendHealth.DEGRADED if standing.manual:
             return standing.record.until_s is not None and elapsed_s >= standing.record.until_s
         case BackendHealth.DEGRADED:
-            return elapsed_s >= (_early_s(standing.record, rules) if pool_returned else _wait_s(standing.record, rules))
+            return pool_returned or elapsed_s >= _wait_s(standing.record, rules)
         case BackendHealth.HALF_OPEN:
             return elapsed_s >= rules.lease_s
         case BackendHealth.HEALTHY:
@@ -98,13 +99,19 @@ def claim(standing: Standing, prober: str, rules: Rules) -> Transition:
         standing.revision,
         reason=f"probe by {prober}",
         period_s=_period(standing, rules),
+        damping_s=_damping(standing),
     )
 
 
-def settle(claimed: Standing, passed: bool, reason: str, rules: Rules) -> Transition:
-    """What a probe decides: healthy, or degraded for another period of the same length."""
+def settle(claimed: Standing, passed: bool, reason: str, rules: Rules, *, pool_returned: bool = False) -> Transition:
+    """What a probe decides: healthy, or degraded for another period of the same length.
+
+    `pool_returned`: it was probed because its workers were away or replaced. If it passed, they had been at fault, and
+    damping goes on as if the backend had not been degraded: an engine flaps, a worker that was missed does not.
+    """
+    period_s = _period(claimed, rules)
     if not passed:
-        return _degraded(claimed, _period(claimed, rules), f"probe failed: {reason}")
+        return _degraded(claimed, period_s, _damping(claimed), f"probe failed: {reason}")
     return Transition(
         claimed.kind,
         claimed.backend,
@@ -112,7 +119,8 @@ def settle(claimed: Standing, passed: bool, reason: str, rules: Rules) -> Transi
         claimed.version + 1,
         claimed.revision,
         reason=f"probe passed: {reason}",
-        period_s=_period(claimed, rules),
+        period_s=period_s,
+        damping_s=_damping(claimed) if pool_returned else period_s,
     )
 
 
@@ -120,7 +128,13 @@ def _period(standing: Standing, rules: Rules) -> float:
     return standing.record.period_s if standing.record is not None else rules.degraded_for_s
 
 
-def _degraded(standing: Standing, period_s: float, reason: str, failures: int = 0, outcomes: int = 0) -> Transition:
+def _damping(standing: Standing) -> float:
+    return standing.record.damping_s if standing.record is not None else 0.0
+
+
+def _degraded(
+    standing: Standing, period_s: float, damping_s: float, reason: str, failures: int = 0, outcomes: int = 0
+) -> Transition:
     return Transition(
         standing.kind,
         standing.backend,
@@ -129,6 +143,7 @@ def _degraded(standing: Standing, period_s: float, reason: str, failures: int = 
         standing.revision,
         reason=reason,
         period_s=period_s,
+        damping_s=damping_s,
         until_s=period_s,
         failures=failures,
         outcomes=outcomes,
@@ -150,4 +165,5 @@ def record_of(transition: Transition, since: str) -> BackendState:
         manual=transition.manual,
         set_by=transition.set_by,
         period_s=transition.period_s,
+        damping_s=transition.damping_s,
     )
