@@ -24,7 +24,11 @@ Users = Annotated[
 ]
 Seeds = Annotated[Path, typer.Option("--seeds", help="Folder for the private halves, one file per service.")]
 PerTenant = Annotated[
-    bool, typer.Option("--account-per-tenant", help="An account of its own for each tenant instead of one for all.")
+    bool,
+    typer.Option(
+        "--account-per-tenant",
+        help="An account for each tenant. Without it, all are in one, where tenants must trust one another.",
+    ),
 ]
 ForNack = Annotated[bool, typer.Option("--nack", help="A key for NACK too, where that operator makes the streams.")]
 Copies = Annotated[int, typer.Option("--replicas", min=1, max=5, help="Copies of every stream and bucket.")]

@@ -11,7 +11,10 @@ from fanfuse_cli.deploying import DEFAULT_USERS, Users
 from fanfuse_cli.failures import plainly
 from fanfuse_cli.options import AsJson, TenantName
 
-tenants_app = typer.Typer(help="Who may ask on the bus.", no_args_is_help=True)
+tenants_app = typer.Typer(
+    help="Who may ask on the bus. Tenants that do not trust one another: `fanfuse deploy nats --account-per-tenant`.",
+    no_args_is_help=True,
+)
 
 SeedFile = Annotated[
     Path | None, typer.Option("--seed", help="New file for the private half; without it, <tenant>.nk.")
