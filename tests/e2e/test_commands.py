@@ -35,6 +35,28 @@ def test_ask_shows_a_table_with_coverage(running):
         assert part in shown
 
 
+def test_ask_names_its_query_for_explain_and_takes_an_id_of_ones_own(running):
+    question = ("How many days of holiday do employees take?", "--tenant", "acme")
+    shown = running.must_call("ask", *question)
+    (line,) = (line for line in shown.splitlines() if line.startswith("query id "))
+    query_id = line.split()[2]
+    assert f"{query_id} of acme: complete" in running.must_call("explain", query_id, "--tenant", "acme")
+
+    first, again = (ask(running, *question, "--query-id", "mine")[1] for _ in range(2))
+    assert first.query_id == "mine"
+    assert again == first, "the stored answer"
+    refused = running.call("ask", *question, "--query-id", "Not a token")
+    assert refused.returncode == 2
+    assert "'Not a token' is not valid" in refused.stderr
+
+
+def test_ask_names_pinned_corpora_that_are_unknown(running):
+    question = ("How many days of holiday do employees take?", "--tenant", "acme")
+    shown = running.must_call("ask", *question, "--corpus", "docs", "--corpus", "nosuch")
+    assert "complete" in shown
+    assert "pinned by the caller; unknown corpus 'nosuch'" in shown
+
+
 def test_json_is_the_contracts_answer(running):
     question = ("How many days of holiday do employees take?", "--tenant", "acme", "--top-k", "2")
     done = running.fanfuse("ask", *question, "--json")
@@ -63,7 +85,8 @@ def test_decide_plans_without_running(running):
     assert shown.returncode == 0
     assert reply.plan is not None
     assert {lane.kind for lane in reply.plan.lanes} >= {Kind.VECTOR, Kind.KEYWORD}
-    assert "weights v=1.50 k=1.00 g=0.80" in running.must_call("decide", "What is the rule?", "--tenant", "acme")
+    # A corpus without relations: its graph counts a quarter (ADR 0020).
+    assert "weights v=1.50 k=1.00 g=0.20" in running.must_call("decide", "What is the rule?", "--tenant", "acme")
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ Liveness never looks at a backend: a dead engine must not restart workers.
 """
 
 import asyncio
+import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -32,6 +33,10 @@ class _Server(uvicorn.Server):
         await self.over.wait()
 
 
+class OpsPortError(OSError):
+    """The operators' endpoint can't listen where it should."""
+
+
 class OpsEndpoint:
     """Serves the three paths of one process."""
 
@@ -53,6 +58,7 @@ class OpsEndpoint:
             date_header=False,
         )
         self._server = _Server(config)
+        self._host, self._port = host, port
         self._task: asyncio.Task[None] | None = None
 
     async def _check(self, request: Request) -> Response:
@@ -76,21 +82,23 @@ class OpsEndpoint:
         return port
 
     async def start(self) -> None:
-        """Listen; raises `OSError` when the port is taken."""
-        self._task = asyncio.create_task(self._serve())
+        """Listen; raises `OpsPortError` when the port is taken."""
+        # Bound here: uvicorn would tell a taken port on standard error and end the process.
+        self._task = asyncio.create_task(self._server.serve(sockets=[self._bound()]))
         while not self._server.started:
             if self._task.done():
                 await self._task
-                raise OSError("the operators' endpoint did not start")
+                raise OpsPortError("the operators' endpoint did not start")
             await asyncio.sleep(0.01)
 
-    async def _serve(self) -> None:
+    def _bound(self) -> socket.socket:
+        family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
         try:
-            await self._server.serve()
-        except SystemExit as error:
-            raise OSError(
-                f"the operators' endpoint can't listen on {self._server.config.host}:{self._server.config.port}: "
-                "is the port taken?"
+            return socket.create_server((self._host, self._port), family=family)
+        except OSError as error:
+            raise OpsPortError(
+                f"the operators' endpoint can't listen on {self._host}: {error.strerror}; choose another port "
+                "(FANFUSE_OPS_PORT, `fanfuse up --ops-port`)"
             ) from error
 
     async def stop(self) -> None:

@@ -18,6 +18,7 @@ from fanfuse_runtime.configfile import ConfigError
 from fanfuse_runtime.corpus_store import RegistryError
 from fanfuse_runtime.logs import LogLevelError, configure_logs, get_logger
 from fanfuse_runtime.masking import mask
+from fanfuse_runtime.ops import OpsPortError
 from fanfuse_runtime.service import ServiceFactory
 from fanfuse_runtime.settings import RuntimeSettings
 from fanfuse_runtime.setup import SetupError
@@ -76,7 +77,7 @@ def main(*factories: ServiceFactory) -> None:
     except ValidationError as error:
         faults = (f"{'.'.join(map(str, row['loc']))}: {row['msg']}" for row in error.errors())
         _refuse(f"{error.title}: {'; '.join(faults)}")
-    except (ConfigError, RegistryError, SetupError, LogLevelError) as error:
+    except (ConfigError, LogLevelError, OpsPortError, RegistryError, SetupError) as error:
         _refuse(str(error))
 
 
@@ -86,5 +87,5 @@ def _log_crash(_kind: type[BaseException], error: BaseException, _trace: Traceba
 
 
 def _refuse(reason: str) -> NoReturn:
-    sys.stderr.write(f"fanfuse: {mask(reason)}\n")
+    sys.stderr.writelines(f"fanfuse: {line}\n" for line in mask(reason).splitlines())
     sys.exit(2)

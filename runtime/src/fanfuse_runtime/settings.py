@@ -7,11 +7,12 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import AliasChoices, Field, SecretStr, model_validator
+from pydantic import AfterValidator, AliasChoices, Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from fanfuse_contracts import limits
 from fanfuse_contracts.access import Access
+from fanfuse_contracts.addresses import checked_addresses
 
 
 class Creates(StrEnum):
@@ -30,7 +31,7 @@ class RuntimeSettings(BaseSettings):
         env_prefix="FANFUSE_", env_ignore_empty=True, extra="ignore", frozen=True, populate_by_name=True
     )
 
-    nats_url: str = Field(
+    nats_url: Annotated[str, AfterValidator(checked_addresses)] = Field(
         default="nats://127.0.0.1:4222", validation_alias=AliasChoices("nats_url", "NATS_URL", "FANFUSE_NATS_URL")
     )
     """One URL, or several separated by commas."""

@@ -27,6 +27,6 @@ def test_a_process_ends_with_what_check_says(tmp_path: Path, fault: str) -> None
     checked = run(str(Path(sys.executable).with_name("fanfuse")), "config", "check")
 
     assert (process.returncode, checked.returncode) == (2, 2)
-    assert process.stderr == f"fanfuse: {checked.stdout}"
+    assert process.stderr.splitlines() == [f"fanfuse: {line}" for line in checked.stdout.splitlines()]
     assert len(checked.stdout.splitlines()) == (1 if fault == "secrets" else 2)
     assert "hunter2" not in process.stderr + checked.stdout + checked.stderr

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from fanfuse_cli.decisions import clarification_lines
 from fanfuse_contracts.answer import Answer, AnswerHit, LaneReport
-from fanfuse_contracts.enums import LaneOutcome, RejectionCode, Status
+from fanfuse_contracts.enums import LaneOutcome, RejectionCode, Status, Strategy
 
 ANSWERED = frozenset({Status.COMPLETE, Status.PARTIAL})
 _GOOD = frozenset({LaneOutcome.ANSWERED, LaneOutcome.EMPTY})
@@ -27,6 +27,9 @@ _ADVICE = {
 def render_answer(answer: Answer, *, trace: bool = False) -> RenderableType:
     """The whole answer."""
     parts: list[RenderableType] = [_headline(answer)]
+    if answer.corpus_decision is not None and answer.corpus_decision.strategy is Strategy.EXPLICIT:
+        # Names what was pinned and is unknown, beside what was found.
+        parts.append(f"  {escape(answer.corpus_decision.reason)}")
     if answer.rejection is not None:
         parts.append(_refusal(answer))
     if answer.clarification is not None:

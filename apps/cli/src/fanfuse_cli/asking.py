@@ -17,6 +17,7 @@ from fanfuse_cli.options import (
     DataDir,
     NatsUrl,
     PrincipalId,
+    QueryIdOption,
     Roles,
     Tenant,
     parsed_filter,
@@ -70,6 +71,7 @@ def ask(
     principal_id: PrincipalId = None,
     role: Roles = None,
     principal_token: Token = None,
+    query_id: QueryIdOption = None,
     as_json: AsJson = False,
     trace: Trace = False,
     data: DataDir = DEFAULT_DATA,
@@ -86,13 +88,14 @@ def ask(
 
     async def run(url: str) -> Answer:
         async with Client(url, tenant, principal=who, access=stated_access()) as client:
-            return await client.ask(_text(text), principal_token=principal_token or None, **fields)
+            return await client.ask(_text(text), query_id=query_id, principal_token=principal_token or None, **fields)
 
     answer = asyncio.run(run(running_bus(data, nats_url)))
     if as_json:
         print(answer.to_json().decode())
     else:
         results().print(render_answer(answer, trace=trace))
+        results().print(f"query id {answer.query_id} (`fanfuse explain` tells why)")
     if answer.status not in ANSWERED:
         raise typer.Exit(FAILED)
 

@@ -32,7 +32,10 @@ if TYPE_CHECKING:
 _SHOWN = 20
 
 Source = Annotated[
-    Path, typer.Argument(help="JSONL file, or a folder of Markdown, text, PDF, HTML, DOCX, notebooks and Python.")
+    Path,
+    typer.Argument(
+        help="JSONL file, or a folder of Markdown, text, PDF, HTML, DOCX, notebooks and Python.", exists=True
+    ),
 ]
 Public = Annotated[bool | None, typer.Option("--public/--private", help="Readable without a principal.")]
 Readers = Annotated[list[str] | None, typer.Option("--reader", help="Role that may read it; may be repeated.")]

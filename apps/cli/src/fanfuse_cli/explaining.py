@@ -40,6 +40,8 @@ def explain(
     """Explain one answer: what was decided, what each lane gave and when, how scores came about, what is missing."""
     if picture is not None and picture.suffix.lower() != ".svg":
         raise typer.BadParameter("--picture draws SVG: give a file name that ends in .svg")
+    if picture is not None and not picture.parent.is_dir():
+        raise typer.BadParameter(f"--picture {picture}: there is no folder {picture.parent}, make it first")
     found = _explanation(tenant, check_token(query_id, "query id"), data, nats_url)
     if picture is not None:
         picture.write_text(draw_timeline(title_of(found), found.timeline), encoding="utf-8")

@@ -57,6 +57,8 @@ def _stop_for(error: Exception) -> None:
         for line in str(error).splitlines()[:-1]:
             print(f"fanfuse: {line}", file=sys.stderr)
         stop(str(error).splitlines()[-1], USAGE)
+    if isinstance(error, OSError) and error.filename is not None:
+        stop(f"{error.filename}: {error.strerror}", USAGE)
     if isinstance(error, _usage()):
         stop(str(error) or type(error).__name__, USAGE)
 

@@ -9,6 +9,7 @@ import typer
 
 from fanfuse_all_in_one.databus import BusUnavailableError, find_bus
 from fanfuse_contracts.access import Access
+from fanfuse_contracts.addresses import checked_addresses
 from fanfuse_contracts.config import FanfuseConfig
 from fanfuse_contracts.query import Principal
 from fanfuse_contracts.tokens import InvalidTokenError, check_token
@@ -23,6 +24,13 @@ def _token(value: str | None) -> str | None:
         raise typer.BadParameter(str(error)) from error
 
 
+def _address(value: str | None) -> str | None:
+    try:
+        return value if value is None else checked_addresses(value)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
 Tenant = Annotated[str, typer.Option("--tenant", help="Who owns the corpora and asks.", callback=_token)]
 TenantName = Annotated[str, typer.Argument(help="The tenant.", callback=_token)]
 Corpus = Annotated[str, typer.Option("--corpus", help="Name of the corpus.", callback=_token)]
@@ -32,11 +40,20 @@ DataDir = Annotated[
 ]
 NatsUrl = Annotated[
     str | None,
-    typer.Option("--nats-url", help="A bus that somebody else runs; without it, that of --data.", envvar=URL_VARIABLE),
+    typer.Option(
+        "--nats-url",
+        help="A bus that somebody else runs; without it, that of --data.",
+        envvar=URL_VARIABLE,
+        callback=_address,
+    ),
 ]
 ConfigFile = Annotated[
     Path | None,
     typer.Option("--file", "-f", help="The operator's fanfuse.yaml.", exists=True, dir_okay=False),
+]
+QueryIdOption = Annotated[
+    str | None,
+    typer.Option("--query-id", help="Id of your own; asked again, it has the stored answer.", callback=_token),
 ]
 Overrides = Annotated[
     list[str] | None,

@@ -1,0 +1,78 @@
+"""What a command was told and can't use: one plain line that names it, and exit code 2."""
+
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from fanfuse_cli.failures import plainly
+from fanfuse_cli.main import app
+from fanfuse_contracts.addresses import checked_addresses
+
+WRONG_BUS = "http://127.0.0.1:4222"
+TENANT = ("--tenant", "acme")
+
+
+def refused(*arguments: str, **environment: str) -> str:
+    """What a command that is refused says on standard error."""
+    env = {"NATS_URL": "", "FANFUSE_NATS_URL": "", "COLUMNS": "300", "TERM": "dumb"} | environment
+    done = CliRunner(env=env).invoke(app, arguments)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "Traceback" not in done.stderr
+    return " ".join(done.stderr.replace("│", " ").split())
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("ask", "x", *TENANT), ("status",), ("explain", "q1", *TENANT), ("up",), ("deploy", "setup"), ("health", "list")],
+    ids=lambda command: command[0],
+)
+def test_an_address_that_is_no_bus_is_refused_at_once(command: tuple[str, ...]) -> None:
+    said = refused(*command, NATS_URL=WRONG_BUS)
+    assert "NATS_URL" in said
+    assert (
+        f"{WRONG_BUS} is no address of a bus (NATS_URL): it begins with one of nats://, tls://, ws://, wss://" in said
+    )
+
+
+def test_addresses_of_every_scheme_and_of_none_are_taken() -> None:
+    for address in ("nats://a:1", "tls://a,tls://b", "wss://a", "localhost:4222"):
+        assert checked_addresses(address) == address
+    with pytest.raises(ValueError, match=r"^http://\*\*\*@a is no address"):
+        checked_addresses("nats://a,http://me:secret@a")
+
+
+def test_a_path_that_is_not_there_is_named(tmp_path: Path) -> None:
+    absent = tmp_path / "absent"
+    assert f"'{absent}' does not exist" in refused("index", str(absent), *TENANT, "--corpus", "docs")
+    said = refused("explain", "q1", *TENANT, "--picture", f"{absent}/p.svg")
+    assert f"there is no folder {absent}, make it first" in said
+
+
+def test_what_a_file_can_not_do_is_told_with_its_path(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    @plainly
+    def command() -> str:
+        return (tmp_path / "absent").read_text()
+
+    with pytest.raises(typer.Exit) as ended:
+        command()
+    assert ended.value.exit_code == 2
+    assert capsys.readouterr().err == f"fanfuse: {tmp_path}/absent: No such file or directory\n"
+
+
+@pytest.mark.parametrize("variable", ["FANFUSE_OPS_PORT", "NATS_URL"])
+def test_a_service_names_what_it_can_not_use(variable: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        value = WRONG_BUS if variable == "NATS_URL" else str(taken.getsockname()[1])
+        command = [sys.executable, "-m", "fanfuse_classifier"]
+        env = {"PATH": "", variable: value, "FANFUSE_LOG_LEVEL": "warning"}
+        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60, check=False)
+    (line,) = done.stderr.splitlines()
+    assert done.returncode == 2
+    assert line.startswith("fanfuse: ")
+    for part in (variable, value, "is no address of a bus" if variable == "NATS_URL" else "Address already in use"):
+        assert part in line
