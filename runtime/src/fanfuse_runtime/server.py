@@ -11,12 +11,14 @@ import subprocess
 import sysconfig
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
 from fanfuse_runtime.children import ended_with_parent
 
 _START_TIMEOUT_S = 15.0
+_NOT_STORED = "failed to store a msg"
 
 
 class ServerStartError(RuntimeError):
@@ -42,6 +44,7 @@ class NatsServer:
         self._config = config
         self._process: subprocess.Popen[bytes] | None = None
         self._ports_dir: tempfile.TemporaryDirectory[str] | None = None
+        self._log_seen = 0
 
     @property
     def url(self) -> str:
@@ -62,10 +65,11 @@ class NatsServer:
     def start(self) -> Self:
         """Start the child and wait until it listens. A second start after a stop keeps port and data."""
         self._store_dir.mkdir(parents=True, exist_ok=True)
+        self._log_seen = self._log.stat().st_size if self._log.exists() else 0
         self._ports_dir = tempfile.TemporaryDirectory(prefix="nats-ports-")
         command = [find_nats_server(), "-a", self._host, "-p", str(self._port or -1)]
         command += ["-js", "-sd", str(self._store_dir), "--ports_file_dir", self._ports_dir.name]
-        command += ["-l", str(self._store_dir / "nats-server.log")]
+        command += ["-l", str(self._log)]
         if self._config is not None:
             command += ["-c", str(self._config)]
         # A session of its own: Ctrl-C at a terminal must not end the broker before the services have drained.
@@ -90,9 +94,25 @@ class NatsServer:
         self.stop()
         raise ServerStartError(f"nats-server did not listen within {_START_TIMEOUT_S:.0f} s: {self._log_tail()}")
 
+    @property
+    def _log(self) -> Path:
+        return self._store_dir / "nats-server.log"
+
     def _log_tail(self) -> str:
-        log = self._store_dir / "nats-server.log"
-        return log.read_text(errors="replace")[-500:].strip() if log.exists() else "no log"
+        return self._log.read_text(errors="replace")[-500:].strip() if self._log.exists() else "no log"
+
+    def store_fault(self) -> str | None:
+        """Why it could not store a message since the last call, in the words of its log; None if it could.
+
+        A stream that once failed to write takes nothing until the server is started again, room or not.
+        """
+        with suppress(OSError), self._log.open("rb") as log:
+            log.seek(self._log_seen)
+            new = log.read().decode(errors="replace")
+            self._log_seen = log.tell()
+            faults = [line for line in new.splitlines() if _NOT_STORED in line]
+            return faults[-1][faults[-1].index(_NOT_STORED) :] if faults else None
+        return None
 
     def kill(self) -> None:
         """End the child at once, as a crash would."""

@@ -23,12 +23,14 @@ from fanfuse_runtime.compose import compose
 from fanfuse_runtime.corpus_store import RegistryError
 from fanfuse_runtime.server import ServerStartError
 from fanfuse_runtime.settings import RuntimeSettings
+from fanfuse_runtime.tasks import end_tasks
 
 Say = Callable[[str], None]
 
 _LOOK_AT_BUS_EVERY_S: Final = 0.5
 _BUS_GONE_S: Final = 10.0
 """Whoever runs the bus of a data directory starts it again much sooner."""
+_TELL_FAULT_EVERY_S: Final = 60.0
 _MAX_REVIVALS: Final = 20
 """Per run: whoever kills the bus more often than this is not to be outlived."""
 
@@ -81,7 +83,11 @@ async def _serve(options: UpOptions, bus: DataBus, say: Say) -> None:
             say(f"operators http://{settings.ops_host}:{process.ops.port}/readyz /healthz /metrics")
         say(f"ready     {stages}")
         joined = options.data_dir if bus.server is None and options.nats_url is None else None
-        await _until_stopped(stop, bus, joined, say)
+        faults = asyncio.ensure_future(_tell_store_faults(bus, say))
+        try:
+            await _until_stopped(stop, bus, joined, say)
+        finally:
+            await end_tasks((faults,))
         say("stopping")
 
 
@@ -105,6 +111,15 @@ async def _until_stopped(stop: asyncio.Event, bus: DataBus, joined: Path | None,
         if revivals > _MAX_REVIVALS:
             raise OperatorError(f"the nats-server died {revivals} times: see nats-server.log in the data directory")
         say(f"bus       {without_login(bus.url)} had died and was started again")
+
+
+async def _tell_store_faults(bus: DataBus, say: Say) -> None:
+    """A line a minute, at most, for as long as a bus of our own stores nothing: nobody else can see why."""
+    while bus.server is not None:
+        fault = bus.server.store_fault()
+        if fault is not None:
+            say(f"bus       {fault}. Is the disk full? Make room, then end this command and start it again")
+        await asyncio.sleep(_LOOK_AT_BUS_EVERY_S if fault is None else _TELL_FAULT_EVERY_S)
 
 
 def runtime_settings(options: UpOptions, nats_url: str) -> RuntimeSettings:
