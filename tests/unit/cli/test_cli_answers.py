@@ -16,8 +16,9 @@ from fanfuse_contracts.enums import (
     Shape,
     Stage,
     Status,
+    Strategy,
 )
-from fanfuse_contracts.plan import Rejection
+from fanfuse_contracts.plan import CorpusRoutingDecision, Rejection
 from fanfuse_contracts.query import Hop
 
 HIT = AnswerHit(
@@ -69,6 +70,15 @@ def test_rank_score_corpus_title_and_contributions_are_all_visible_beside_a_long
     assert row.split()[0] == "1"
     assert "[bold]Not markup[/bold]" in row
     assert "keyword #1 0.016393" in row
+
+
+@pytest.mark.parametrize(("strategy", "said"), [(Strategy.EXPLICIT, True), (Strategy.LEARNED, False)])
+def test_what_a_pin_did_not_find_is_said(strategy: Strategy, said: bool) -> None:
+    reason = "pinned by the caller; unknown corpus 'nosuch'"
+    decision = CorpusRoutingDecision(
+        strategy=strategy, selected_corpora=("docs",), scores=(), fan_out=True, candidate_n=1, reason=reason
+    )
+    assert (f"  {reason}\n" in shown(PARTIAL.model_copy(update={"corpus_decision": decision}))) is said
 
 
 def test_what_is_missing_is_said():
