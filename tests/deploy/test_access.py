@@ -67,4 +67,8 @@ def test_what_contradicts_itself_is_refused() -> None:
         Access(password="pw")
     with pytest.raises(ValueError, match="belong together"):
         Access(cert_file=Path("a"))
+    with pytest.raises(ValueError, match=r"/absent\.crt can't be read: No such file"):
+        Access(ca_file=Path("/absent.crt"))
+    with pytest.raises(ValueError, match="certificates or the key can't be used"):
+        Access(ca_file=Path(__file__))
     assert "pw" not in repr(Access(user="FUSER", password="pw"))

@@ -66,3 +66,10 @@ async def test_a_second_setup_changes_nothing_and_tells_the_same(bus: tuple[Clie
     names = await set_up(client.connected_url.geturl() if client.connected_url else "", [POOL])
     assert f"{scaler()['stream']}/{scaler()['consumer']}" in names
     assert await eventually(lambda: is_lag(monitor, 1))
+
+
+async def test_the_setup_step_creates_whatever_services_may_create(
+    nats_server: NatsServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FANFUSE_CREATES", "nothing")
+    assert f"{scaler()['stream']}/{scaler()['consumer']}" in await set_up(nats_server.url, [POOL])

@@ -26,6 +26,7 @@ from fanfuse_all_in_one.explaining import explain_query
 from fanfuse_all_in_one.indexing import Wish, index_corpus
 from fanfuse_all_in_one.marking import mark_backend, probe_backend
 from fanfuse_all_in_one.operating import Operator
+from fanfuse_all_in_one.quality import read_quality
 from fanfuse_client import Client
 from fanfuse_client.errors import ClientError
 from fanfuse_contracts import permissions, streams, subjects
@@ -117,7 +118,7 @@ def test_no_tenant_can_be_named_like_a_service() -> None:
 
 
 async def test_the_whole_flow_runs_with_a_user_for_every_service(installation: Installation) -> None:
-    """Index, ask, decide, cancel, explain, mark, probe, drop, delete: the server had nothing to refuse."""
+    """Index, ask, decide, cancel, explain, count lanes, mark, probe, drop, delete: the server had nothing to refuse."""
     async with installation.services(), installation.operator() as operator:
         chunks = [sample_chunk("a", "the cat sat on the mat"), sample_chunk("b", "prices fell in 2024")]
         await index_corpus(operator, operator.data_dir, Wish("acme", "docs"), chunks, dict)
@@ -132,6 +133,7 @@ async def test_the_whole_flow_runs_with_a_user_for_every_service(installation: I
         assert len({beat.service for beat in await operator.alive()}) == len(Stage)
         assert len(await operator.stream_loads()) == len(streams.STREAMS)
         assert (await explain_query(operator.bus, "acme", "q1")).audited
+        await eventually(lambda: read_quality(operator.bus), 60)
         await undecodable(installation)
         await eventually(lambda: one_letter(operator), 60)
         (letter,) = (await list_letters(operator.bus, tenant="acme", stage=None, last=10)).letters

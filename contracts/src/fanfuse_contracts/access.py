@@ -34,7 +34,7 @@ class Access:
     key_file: Path | None = None
 
     def __post_init__(self) -> None:
-        """Raises `ValueError` for what contradicts itself."""
+        """Raises `ValueError` for what contradicts itself, and for a file that can't be used."""
         proofs = [self.password, self.nkey, self.creds]
         if sum(proof is not None for proof in proofs) > 1:
             raise ValueError("a password, an nkey and a credentials file exclude each other: state one")
@@ -42,6 +42,12 @@ class Access:
             raise ValueError("a password needs the name of its user")
         if (self.cert_file is None) != (self.key_file is None):
             raise ValueError("a client certificate and its key belong together: state both or none")
+        for path in (self.nkey, self.creds, self.ca_file, self.cert_file, self.key_file):
+            _refuse_unreadable(path)
+        try:
+            self.tls()
+        except OSError as error:
+            raise ValueError(f"the certificates or the key can't be used: {error}") from error
 
     @property
     def inbox(self) -> str:
@@ -49,7 +55,7 @@ class Access:
         return _ANYBODY if self.user is None else inbox_prefix(self.user)
 
     def tls(self) -> ssl.SSLContext | None:
-        """Whom to trust; None: what nats-py does by itself. Raises `OSError` where a file can't be read."""
+        """Whom to trust; None: what nats-py does by itself."""
         if self.ca_file is None and self.cert_file is None:
             return None
         context = ssl.create_default_context(cafile=self.ca_file)
@@ -68,3 +74,12 @@ class Access:
             "tls": self.tls(),
         }
         return {name: value for name, value in stated.items() if value is not None}
+
+
+def _refuse_unreadable(path: Path | None) -> None:
+    if path is None:
+        return
+    try:
+        path.open("rb").close()
+    except OSError as error:
+        raise ValueError(f"{path} can't be read: {error.strerror}") from error

@@ -104,6 +104,7 @@ def of_operator() -> Permissions:
             *_compares(),
             *(f"{_API}.CONSUMER.LIST.{stream.name}" for stream in streams.STREAMS),
             *(api for name in read for api in (*_direct_reads(name), *_ordered_reads(name))),
+            *_ordered_reads(streams.QUALITY.name),
             f"{_API}.STREAM.MSG.GET.{streams.AUDIT.name}",
             f"{_API}.STREAM.MSG.DELETE.{streams.DEADLETTER.name}",
             f"{_API}.STREAM.PURGE.{streams.ANSWERS.name}",

@@ -16,8 +16,8 @@ from fanfuse_contracts import streams
 from fanfuse_contracts.addresses import without_login
 from fanfuse_contracts.enums import Kind
 from fanfuse_runtime.masking import mask
-from fanfuse_runtime.settings import RuntimeSettings
-from fanfuse_runtime.setup import SetupError, ensure_consumer, ensure_topology, in_time, rights_of
+from fanfuse_runtime.settings import Creates, RuntimeSettings
+from fanfuse_runtime.setup import Rights, SetupError, ensure_consumer, ensure_topology, in_time
 
 
 async def set_up(url: str, pools: Iterable[tuple[Kind, str]], within_s: float = 10.0) -> list[str]:
@@ -27,12 +27,14 @@ async def set_up(url: str, pools: Iterable[tuple[Kind, str]], within_s: float = 
     """
     problems: list[str] = []
     settings = RuntimeSettings()
+    # Whatever FANFUSE_CREATES lets services create: this is the step that creates.
+    rights = Rights(Creates.ALL, settings.stream_replicas)
     client = Client()
     wanted = [streams.pool_consumer(kind, pool) for kind, pool in pools]
     try:
         async with asyncio.timeout(within_s):
             await connect(client, url, settings.access(), problems.append)
-            js, rights = client.jetstream(), rights_of(settings)
+            js = client.jetstream()
             await in_time(lambda: ensure_topology(js, rights))
             for spec in wanted:
                 await ensure_consumer(js, spec, rights)
