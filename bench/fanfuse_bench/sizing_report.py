@@ -193,7 +193,11 @@ def _of_cpu(measured: Measured) -> Iterable[tuple[str, StageCost, str]]:
     yield "the nats-server that leads every stream", measured.broker, what
 
 
-_KEPT_S: Final = {stream.name: stream.max_age_s for stream in streams.STREAMS}
+_KEPT_S: Final = {
+    # A work queue holds what is not handled yet; its age only bounds what nobody can be given.
+    stream.name: None if stream.retention is streams.Retention.WORK_QUEUE else stream.max_age_s
+    for stream in streams.STREAMS
+}
 _ROOM: Final = {stream.name: stream.max_bytes for stream in streams.STREAMS}
 
 

@@ -83,7 +83,7 @@ async def test_a_run_that_fails_changes_nothing(operator, data):
         yield chunk("b")
         raise OSError("the disk is gone")
 
-    with pytest.raises(OSError, match="disk is gone"):
+    with pytest.raises(OperatorError, match="disk is gone"):
         await index(operator, data, broken())
     with pytest.raises(OperatorError, match="two chunks have the id 'b'"):
         await index(operator, data, chunks("b", "b"))
