@@ -16,8 +16,7 @@ from fanfuse_runtime.metrics import Metrics
 from tests.deploy.shipped import ROOT, cluster_rules, rules
 from tests.servers.alertmanager import SEVERITIES, SHIPPED, Alertmanager
 from tests.servers.child import started_or_skipped
-from tests.servers.maven import MissingServerError
-from tests.servers.prometheus import Prometheus, binary
+from tests.servers.prometheus import Prometheus, tool
 
 CONFIG = SHIPPED / "alertmanager.yml"
 WITHIN_S = 150.0
@@ -25,10 +24,7 @@ WITHIN_S = 150.0
 
 @pytest.fixture(scope="module")
 def amtool() -> str:
-    try:
-        return str(binary("amtool"))
-    except MissingServerError as error:
-        pytest.skip(str(error))
+    return tool("amtool")
 
 
 @pytest.fixture

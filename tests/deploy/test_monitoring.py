@@ -29,8 +29,8 @@ from tests.deploy.shipped import (
     panel_queries,
     rules,
 )
-from tests.servers.maven import CACHE, MissingServerError
-from tests.servers.prometheus import binary
+from tests.servers.maven import CACHE
+from tests.servers.prometheus import tool
 
 GRAFANA_SCHEMA, TYPESCRIPT = "13.2.3", "5.9.3"
 SUFFIXES = {MetricKind.HISTOGRAM: ("_bucket", "_count", "_sum")}
@@ -62,10 +62,7 @@ def selectors(node: Any) -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def promtool() -> str:
-    try:
-        return str(binary("promtool"))
-    except MissingServerError as error:
-        pytest.skip(str(error))
+    return tool("promtool")
 
 
 def run(*command: str | Path, stdin: bytes | None = None) -> str:

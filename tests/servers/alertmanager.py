@@ -6,8 +6,6 @@ from what is shipped.
 
 import json
 import os
-import signal
-import subprocess
 import threading
 import time
 import urllib.request
@@ -16,7 +14,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Final, Self
 
-from fanfuse_runtime.children import ended_with_parent
 from fanfuse_testing.ports import free_port
 from tests.servers.child import ChildServer
 from tests.servers.prometheus import binary
@@ -92,13 +89,10 @@ class Alertmanager(ChildServer):
             f"--web.listen-address={self.address}",
             "--cluster.listen-address=",
         ]
-        with (self.folder / "log").open("ab") as log:
-            self.process = subprocess.Popen(
-                command, stdout=log, stderr=log, preexec_fn=ended_with_parent(signal.SIGKILL)
-            )
+        self.run(command)
         deadline = time.monotonic() + _READY_WITHIN_S
         while not self._is_ready():
-            if time.monotonic() > deadline or self.process.poll() is not None:
+            if time.monotonic() > deadline or self.process is None or self.process.poll() is not None:
                 raise RuntimeError(f"Alertmanager did not start: {self.said()}")
             time.sleep(0.1)
         return self

@@ -4,14 +4,17 @@ A server that does not start leaves nothing behind.
 """
 
 import shutil
+import signal
 import subprocess
 import tempfile
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar
 
 import pytest
 
+from fanfuse_runtime.children import ended_with_parent
 from tests.servers.maven import MissingServerError
 
 S = TypeVar("S", bound="ChildServer")
@@ -27,6 +30,13 @@ class ChildServer(ABC):
     @abstractmethod
     def start(self) -> Self:
         """Start it and wait until it answers. A second start after a kill keeps port and data."""
+
+    def run(self, command: Sequence[str | Path]) -> None:
+        """Begin `command`, which writes to the log and ends with the thread that began it."""
+        with (self.folder / "log").open("ab") as log:
+            self.process = subprocess.Popen(
+                command, stdout=log, stderr=log, preexec_fn=ended_with_parent(signal.SIGKILL)
+            )
 
     def kill(self) -> None:
         """End it at once (SIGKILL): connections are cut, what was acknowledged is kept."""

