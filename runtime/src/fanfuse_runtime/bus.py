@@ -39,14 +39,18 @@ _DIRECT_GET = "$JS.API.DIRECT.GET"
 _STREAM_INFO = "$JS.API.STREAM.INFO"
 _ONE_PER_SUBJECT = "maximum messages per subject"
 _HEADERS_BYTES = 1_024
+_STREAM, _ERROR, _DUPLICATE = b'"stream"', b'"error"', b'"duplicate"'
 _FOUND = frozenset({"Nats-Stream", "Nats-Sequence"})
 
 
 class Stored(NamedTuple):
     """What the broker said of a published message."""
 
-    sequence: int
     duplicate: bool
+    """True if the stream had it already."""
+
+
+_NEW = Stored(duplicate=False)
 
 
 class Publication(NamedTuple):
@@ -251,13 +255,16 @@ class Bus:
 
 
 def _stored(channel: str, answer: bytes) -> Stored:
+    # Nearly every answer holds a stream's name and a sequence, and neither of these words.
+    if _STREAM in answer and _ERROR not in answer and _DUPLICATE not in answer:
+        return _NEW
     body = from_json(answer)
     error = body.get("error")
     if error is None:
-        return Stored(body["seq"], bool(body.get("duplicate")))
+        return Stored(duplicate=bool(body.get("duplicate")))
     description = error.get("description", "")
     if _ONE_PER_SUBJECT in description:
-        return Stored(0, duplicate=True)
+        return Stored(duplicate=True)
     raise PublishRefusedError(f"{channel} was not stored: {description}")
 
 

@@ -47,11 +47,14 @@ def _mask(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> Mutabl
 
 _ENTRY: Final = (
     structlog.processors.add_log_level,
-    structlog.processors.TimeStamper(fmt="iso", utc=True),
     _add_ids,
     structlog.processors.format_exc_info,
 )
-_LINE: Final = (_mask, structlog.processors.JSONRenderer(default=str))
+_LINE: Final = (
+    _mask,
+    structlog.processors.TimeStamper(fmt="iso", utc=True),
+    structlog.processors.JSONRenderer(default=str),
+)
 
 
 def configure_logs(level: str) -> None:

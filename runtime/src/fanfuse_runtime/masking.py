@@ -16,6 +16,8 @@ from pydantic import BaseModel, SecretStr
 MASK: Final = "***"
 _SHORTEST: Final = 6
 """A shorter value is a word too often to be masked wherever it stands."""
+_WORD: Final = 40
+"""A text of so many characters is remembered with what is left of it."""
 _SECRET_NAME: Final = re.compile(
     r"(?i)(^|[_.-])(pass(word|wd|phrase)?|secret|token|api[_-]?key|apikey|authorization|cookie|credentials?|principal|dsn)$"
 )
@@ -46,6 +48,7 @@ def remember_secrets(values: Iterable[str]) -> None:
     """Mask these wherever they turn up in this process."""
     forms = {form for value in values for form in (value, quote(value, safe=""), unquote(value))}
     _known[:] = sorted({form for form in forms if len(form) >= _SHORTEST}.union(_known), key=len, reverse=True)
+    _mask_word.cache_clear()
 
 
 def secrets_of_environment(environment: Mapping[str, str]) -> Iterator[str]:
@@ -90,6 +93,16 @@ def mask(text: str) -> str:
     """The text without its secrets."""
     if len(text) < _SHORTEST:
         return text
+    return _mask_word(text) if len(text) <= _WORD else _masked_text(text)
+
+
+@lru_cache(maxsize=1_024)
+def _mask_word(text: str) -> str:
+    # Names, kinds and events stand in nearly every line of a log.
+    return _masked_text(text)
+
+
+def _masked_text(text: str) -> str:
     for secret in _known:
         if secret in text:
             text = text.replace(secret, MASK)

@@ -34,8 +34,8 @@ class Metrics:
             Open.CONSUMER: {},
         }
         self._collectors = {spec.name: self._build(spec) for spec in METRICS}
-        self._children: dict[tuple[Sequence[str], ...], MetricWrapperBase] = {}
-        """By name and labels as they are given."""
+        self._children: dict[tuple[str, ...], MetricWrapperBase] = {}
+        """By name, labels as they are given, and their values."""
 
     # -- labels -------------------------------------------------------------------------------------------------
 
@@ -89,7 +89,7 @@ class Metrics:
     def _child(self, spec: MetricSpec, labels: Mapping[str, str]) -> MetricWrapperBase:
         if not spec.labels:
             return self._collectors[spec.name]
-        key = (spec.name, *labels.items())
+        key = (spec.name, *labels, *labels.values())
         child = self._children.get(key)
         if child is None:
             values = [self._value(spec, label, allowed, labels[label]) for label, allowed in spec.labels]

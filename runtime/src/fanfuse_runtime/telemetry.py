@@ -168,6 +168,11 @@ def _current(
             raise
 
 
+def current_span() -> trace.Span:
+    """The span of the block at hand; where nothing is recorded, one that takes nothing."""
+    return trace.INVALID_SPAN if _handed_on.get() is not None else trace.get_current_span()
+
+
 def extract(headers: Mapping[str, str]) -> Context:
     """The caller's context; an empty one where the header is absent or malformed."""
     return _PROPAGATOR.extract(headers, context=Context())

@@ -71,7 +71,7 @@ class FakeBus:
         if not duplicate:
             self.stored[key] = (subject, message)
             self.order.append(channel.name)
-        return Stored(len(self.order), duplicate)
+        return Stored(duplicate)
 
     async def last(self, stream, subject):
         return None

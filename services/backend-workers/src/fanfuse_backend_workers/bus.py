@@ -5,8 +5,6 @@ Parse, hand to the worker, publish. A command is acknowledged when its reply is 
 
 import time
 
-from opentelemetry import trace
-
 from fanfuse_backend_workers.catalog import Catalog, CorpusKey
 from fanfuse_backend_workers.domain.in_hand import InHand
 from fanfuse_backend_workers.domain.outcomes import OutcomeSampler, Row, is_probe
@@ -31,6 +29,7 @@ from fanfuse_runtime.errors import BusError, RetryError
 from fanfuse_runtime.logs import get_logger
 from fanfuse_runtime.masking import mask
 from fanfuse_runtime.router import ServiceRouter
+from fanfuse_runtime.telemetry import current_span
 
 _HEADER_RESERVE_BYTES = 1_024
 _log = get_logger("backend-workers.bus")
@@ -63,8 +62,9 @@ class WorkerHandlers:
     def _count(self, command: RetrieveCommand, reply: LaneReply, elapsed_s: float) -> None:
         kind, backend, outcome = command.kind.value, command.backend, reply.outcome.value
         self._metrics.observe(metrics.LANE_SECONDS, elapsed_s, kind=kind, backend=backend, outcome=outcome)
-        current = trace.get_current_span()
-        current.set_attributes({LANE_KIND: kind, LANE_BACKEND: backend, LANE_OUTCOME: outcome})
+        current = current_span()
+        if current.is_recording():
+            current.set_attributes({LANE_KIND: kind, LANE_BACKEND: backend, LANE_OUTCOME: outcome})
         if reply.failure is not None:
             failure = reply.failure.kind.value
             current.set_attribute(LANE_FAILURE, failure)

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from opentelemetry import trace
 from pydantic import ValidationError
 
 from fanfuse_contracts.answer import Answer
@@ -27,7 +26,7 @@ from fanfuse_fuser.domain.join import NOT_WAITED, REFUSALS, Join, LaneResult, Ve
 from fanfuse_fuser.domain.page import NO_TEXTS, Page, Texts, page_of, wanted_texts
 from fanfuse_fuser.domain.rows import Identity
 from fanfuse_fuser.ports import Clock, Pools, RawReply, Replies, TextSource
-from fanfuse_runtime.telemetry import link
+from fanfuse_runtime.telemetry import current_span, link
 
 REREAD_AFTER_S = 0.05
 """A follower of a cluster may serve the first read stale; 50 ms later none was."""
@@ -69,7 +68,7 @@ class PlanRun:
         self._fetching: asyncio.Task[list[ChunksReply | None]] | None = None
         self._arrived_ms = self._elapsed_ms()
         # Replies are heard in another task than the plan's.
-        self._span = trace.get_current_span()
+        self._span = current_span()
         # A refused reply is met again by each read; it counts once.
         self._refused: set[RawReply] = set()
 

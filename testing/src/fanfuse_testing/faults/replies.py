@@ -77,7 +77,7 @@ class UnreliableBus(Bus):
         return stored
 
     async def _drop(self, _reply: Publication) -> Stored:
-        return Stored(0, duplicate=False)
+        return Stored(duplicate=False)
 
     async def _delay(self, reply: Publication) -> Stored:
         await asyncio.sleep(self._faults.delay_s)

@@ -8,7 +8,6 @@ import logging
 import time
 from collections.abc import Mapping
 
-from opentelemetry import trace
 from opentelemetry.trace import Status, StatusCode, Tracer
 
 from fanfuse_contracts.answer import Answer
@@ -17,6 +16,7 @@ from fanfuse_contracts.tracing import RETRIEVE_ROUTE, ROUTE_ERROR
 from fanfuse_fuser.domain.routes import EVENT, Attribute, planned_at_ms, routes_of
 from fanfuse_fuser.ports import Clock
 from fanfuse_runtime.logs import get_logger
+from fanfuse_runtime.telemetry import current_span
 
 _log = get_logger("fuser")
 
@@ -31,7 +31,7 @@ class TracedRoutes:
 
     def tell(self, planned: QueryPlanned, answer: Answer) -> None:
         """To be called when the answer is stored."""
-        sampled = trace.get_current_span().is_recording()
+        sampled = current_span().is_recording()
         if not (sampled or self._logged):
             return
         elapsed_ms = max(0.0, self._clock.elapsed_ms(planned.submitted_ns) - planned_at_ms(planned))

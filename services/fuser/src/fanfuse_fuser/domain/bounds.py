@@ -10,7 +10,7 @@ from math import fsum, inf, nextafter
 
 from fanfuse_contracts.fusion import FusionConfig
 from fanfuse_contracts.plan import Lane
-from fanfuse_fuser.domain.copies import collapse, content_hash_of
+from fanfuse_fuser.domain.copies import collapse, content_hashes
 from fanfuse_fuser.domain.coverage import corpora_of
 from fanfuse_fuser.domain.fusion import ranked_rows
 from fanfuse_fuser.domain.policies import Policy, build_policy
@@ -71,10 +71,11 @@ def _prefix(rows: Sequence[Row], polls: Polls, depth: int, *, collapsing: bool) 
     """How many rows become the first `depth` hits; None where there are not so many."""
     if not collapsing:
         return depth if len(rows) >= depth else None
+    hashes = {corpus: content_hashes(found) for corpus, found in polls.items()}
     seen: dict[str, str] = {}
     kept = 0
     for at, row in enumerate(rows, start=1):
-        content_hash = content_hash_of(row, polls)
+        content_hash = hashes[row[2]][row[1]]
         kept += not content_hash or seen.setdefault(content_hash, row[2]) == row[2]
         if kept == depth:
             return at

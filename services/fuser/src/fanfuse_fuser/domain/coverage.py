@@ -116,22 +116,26 @@ def _report(result: LaneResult) -> LaneReport:
     lane, reply, outcome = result.lane, result.reply, outcome_of(result)
     scale = result.ranked.scale if reply and outcome in _FUSED and reply.hits else None
     failure, reason = _why(reply) if reply else _LOST[result.loss or Loss.NEVER_REPLIED]
-    return LaneReport(
-        lane=lane.name,
-        corpus=lane.corpus,
-        corpora=lane.corpora,
-        kind=lane.kind,
-        backend=lane.backend,
-        outcome=outcome,
-        requirement=lane.requirement,
-        hits=len(reply.hits) if reply and outcome is not LaneOutcome.FAILED else 0,
-        weight=lane.weight,
-        failure=failure,
-        reason=reason,
-        elapsed_ms=reply.elapsed_ms if reply else None,
-        waited_ms=result.waited_ms,
-        lowest_score=scale.lowest if scale else None,
-        highest_score=scale.highest if scale else None,
+    # Every part was validated as part of the plan or the reply, and there is a report for each lane of each answer.
+    return LaneReport.of_checked(
+        {
+            "lane": lane.name,
+            "corpus": lane.corpus,
+            "corpora": lane.corpora,
+            "kind": lane.kind,
+            "backend": lane.backend,
+            "outcome": outcome,
+            "requirement": lane.requirement,
+            "shed": False,
+            "hits": len(reply.hits) if reply and outcome is not LaneOutcome.FAILED else 0,
+            "weight": lane.weight,
+            "failure": failure,
+            "reason": reason,
+            "elapsed_ms": reply.elapsed_ms if reply else None,
+            "waited_ms": result.waited_ms,
+            "lowest_score": scale.lowest if scale else None,
+            "highest_score": scale.highest if scale else None,
+        }
     )
 
 
