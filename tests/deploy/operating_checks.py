@@ -80,9 +80,9 @@ def what_changes_is_read_again(cluster: Cluster) -> Iterator[str]:
         wanted = {mount["mountPath"] for mount in server["volumeMounts"]} - {"/data"}
         if not pod(each).get("shareProcessNamespace") or mounts != wanted:
             yield f"{name(each)} does not read its configuration again: {sorted(wanted - mounts)}"
-        watched = [word for c in seen for word in c["args"]]
-        if "/etc/nats-tls" in wanted and "/etc/nats-tls/tls.crt" not in watched:
-            yield f"{name(each)} keeps a certificate that was renewed"
+        watched = {word for c in seen for word in c["args"]}
+        if unwatched := {path for path in wanted if path.startswith("/etc/")} - watched:
+            yield f"{name(each)} keeps what changed in {sorted(unwatched)}"
 
 
 CHECKS: Final = (

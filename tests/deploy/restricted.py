@@ -3,16 +3,18 @@
 In: a folder. Out: the server's address, each user's access, and what the server refused (from its log).
 """
 
+import os
 import re
-from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import AsyncExitStack, asynccontextmanager
+import subprocess
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import nats
 import pytest
 
-from fanfuse_all_in_one.deploying.nats_users import render_one_account
+from fanfuse_all_in_one.deploying.nats_users import render_account_per_tenant
 from fanfuse_all_in_one.deploying.users_file import UsersFile, new_key
 from fanfuse_all_in_one.operating import Operator, operator_on
 from fanfuse_all_in_one.services import FACTORIES
@@ -46,6 +48,7 @@ class Installation:
     folder: Path
     server: NatsServer
     users: UsersFile
+    render: Render
     ca_file: Path | None = None
     """Authority of the server's certificate, where it speaks TLS only."""
 
@@ -66,6 +69,29 @@ class Installation:
     def client(self, tenant: str) -> Client:
         access = Access(nkey=self.folder / f"{tenant}.nk", ca_file=self.ca_file)
         return Client(self.server.url, tenant, principal=Principal(id="tester"), access=access)
+
+    @property
+    def config(self) -> Path:
+        """The folder that the server reads, and nothing else in it."""
+        return self.folder / "etc"
+
+    def write(self, users: UsersFile, render: Render | None = None) -> None:
+        """These users from now on, once the server is told to read them."""
+        (self.config / "users.conf").write_text((render or self.render)(users, POOLS))
+
+    @contextmanager
+    def reloader(self) -> Iterator[None]:
+        """The script beside each server of the manifests, on this one."""
+        pid_file = self.folder / "nats.pid"
+        pid_file.write_text(str(self.server.pid))
+        command = ["sh", str(K8S / "base/nats/reload.sh"), str(pid_file), str(self.config)]
+        with subprocess.Popen(command, env={**os.environ, "EVERY_S": "0.5"}, stdout=subprocess.PIPE) as running:
+            try:
+                assert running.stdout is not None
+                assert b"looks at" in running.stdout.readline(), "what changes from now on is seen"
+                yield
+            finally:
+                running.kill()
 
     async def set_up(self) -> None:
         """What `fanfuse deploy setup` does, as its user."""
@@ -117,18 +143,19 @@ class Installation:
         return re.findall(r"(?:Publish|Subscription) Violation.*", log)
 
 
-def install(folder: Path, render: Render = render_one_account, *, tls: bool = False) -> Installation:
+def install(folder: Path, render: Render = render_account_per_tenant, *, tls: bool = False) -> Installation:
     """Make every key and the configuration; the server is not started yet. `tls`: it speaks nothing else."""
     users = UsersFile()
     for one in permissions.of_everyone(POOLS, ()):
         users = users.with_service(one.user, new_key(folder / f"{one.user}.nk"))
     for tenant in TENANTS:
         users = users.with_tenant(tenant, new_key(folder / f"{tenant}.nk"))
-    config = folder / "nats.conf"
-    config.write_text("include ./users.conf\n" + (_tls(folder) if tls else ""))
-    (folder / "users.conf").write_text(render(users, POOLS))
-    server = NatsServer(folder / "nats", config=config)
-    return Installation(folder, server, users, folder / "ca.crt" if tls else None)
+    server = NatsServer(folder / "nats", config=folder / "etc/nats.conf")
+    installed = Installation(folder, server, users, render, folder / "ca.crt" if tls else None)
+    installed.config.mkdir()
+    (installed.config / "nats.conf").write_text("include ./users.conf\n" + (_tls(folder) if tls else ""))
+    installed.write(users)
+    return installed
 
 
 def _tls(folder: Path) -> str:

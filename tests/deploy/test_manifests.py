@@ -179,7 +179,7 @@ PLANTED: tuple[tuple[str, Callable[[Objects], None]], ...] = (
     ("a_pod_waits_for_its_key", optional_key),
     ("what_changes_is_read_again", setting(*SERVER, "shareProcessNamespace", to=None)),
     ("what_changes_is_read_again", setting(*SERVER, "containers", 1, "volumeMounts", 0, "mountPath", to="/etc/other")),
-    ("what_changes_is_read_again", setting(*SERVER, "containers", 1, "args", to=["-config", "/etc/nats/nats.conf"])),
+    ("what_changes_is_read_again", setting(*SERVER, "containers", 1, "args", to=["/etc/nats/reload.sh", "/etc/nats"])),
 )
 
 

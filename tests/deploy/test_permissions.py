@@ -21,7 +21,7 @@ from nats.errors import Error as NatsError
 
 from fanfuse_all_in_one.dead_letters import drop_letter, list_letters
 from fanfuse_all_in_one.deleting import delete_chunks
-from fanfuse_all_in_one.deploying.nats_users import render_account_per_tenant, render_one_account
+from fanfuse_all_in_one.deploying.nats_users import render_one_account
 from fanfuse_all_in_one.explaining import explain_query
 from fanfuse_all_in_one.indexing import Wish, index_corpus
 from fanfuse_all_in_one.marking import mark_backend, probe_backend
@@ -38,9 +38,9 @@ from fanfuse_testing.flow import eventually, sample_chunk
 from tests.deploy.restricted import POOLS, TENANTS, Installation, install
 
 INSTALLATIONS = {
+    "account per tenant": install,
     "one account": partial(install, render=render_one_account),
-    "account per tenant": partial(install, render=render_account_per_tenant),
-    "one account, TLS": partial(install, render=render_one_account, tls=True),
+    "account per tenant, TLS": partial(install, tls=True),
 }
 MATRIX = yaml.safe_load((Path(__file__).parent / "permissions.yaml").read_text(encoding="utf-8"))
 USERS = permissions.of_everyone(POOLS, TENANTS)
@@ -222,8 +222,7 @@ async def test_who_has_no_key_is_refused_and_a_revoked_one_is_cut_off(tmp_path: 
             await nats.connect(server.url, allow_reconnect=False)
         revoked = await nats.connect(server.url, allow_reconnect=False, **installed.access("acme").options())
         kept = await nats.connect(server.url, allow_reconnect=False, **installed.access("globex").options())
-        users = installed.users.without_tenant("acme")
-        (tmp_path / "users.conf").write_text(render_one_account(users, POOLS))
+        installed.write(installed.users.without_tenant("acme"))
         os.kill(server.pid, signal.SIGHUP)
         await eventually(lambda: revoked.is_closed)
         assert kept.is_connected
