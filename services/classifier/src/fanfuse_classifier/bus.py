@@ -13,6 +13,7 @@ from fanfuse_classifier.domain import refusals
 from fanfuse_classifier.domain.capabilities import card_faults
 from fanfuse_classifier.domain.classify import Classification, Classifiers, classify
 from fanfuse_contracts import flow, metrics, streams, subjects
+from fanfuse_contracts.base import SCHEMA_VERSION
 from fanfuse_contracts.classification import QueryClassified
 from fanfuse_contracts.corpus import CorpusCard
 from fanfuse_contracts.enums import Stage
@@ -136,15 +137,19 @@ class ClassifierHandlers:
 
 def _event(tenant: str, query_id: str, decided: _Decided, submitted_ns: int, *hops: Hop) -> QueryClassified:
     query, found = decided
-    return QueryClassified(
-        tenant=tenant,
-        query_id=query_id,
-        query=AcceptedQuery.of_checked(dict(query.__dict__)),
-        submitted_ns=submitted_ns,
-        hops=hops,
-        classification=found.shape,
-        scopes=found.scopes,
-        corpus_scores=found.corpus_scores,
+    # Every part was validated with the query or the subject, or made by the classifier.
+    return QueryClassified.of_checked(
+        {
+            "schema_version": SCHEMA_VERSION,
+            "tenant": tenant,
+            "query_id": query_id,
+            "query": AcceptedQuery.of_checked(dict(query.__dict__)),
+            "submitted_ns": submitted_ns,
+            "hops": hops,
+            "classification": found.shape,
+            "scopes": found.scopes,
+            "corpus_scores": found.corpus_scores,
+        }
     )
 
 

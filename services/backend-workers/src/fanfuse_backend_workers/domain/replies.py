@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from fanfuse_backend_workers.domain.ranking import Ranked, rank, rank_shared
 from fanfuse_backend_workers.ports import EngineResult, SearchError, SearchRequest
+from fanfuse_contracts.base import SCHEMA_VERSION
 from fanfuse_contracts.enums import FailureKind, Kind, LaneOutcome
 from fanfuse_contracts.filters import digest
 from fanfuse_contracts.plan import RetrieveCommand
@@ -64,18 +65,25 @@ def answered(command: RetrieveCommand, parts: Sequence[Searched]) -> LaneReply:
     ranked = _ranked(command, parts)
     outcome = LaneOutcome.ANSWERED if ranked.hits else LaneOutcome.EMPTY
     applied = parts[0].applied
-    return LaneReply(
-        tenant=command.tenant,
-        query_id=command.query_id,
-        lane=command.lane,
-        corpus=command.corpus,
-        kind=command.kind,
-        backend=command.backend,
-        outcome=LaneOutcome.CUT if any(part.result.cut for part in parts) else outcome,
-        hits=ranked.hits,
-        filter_digest=digest(applied.tenant, ",".join(part.applied.corpus for part in parts), applied.filter),
-        generation=_generation(parts),
-        dropped_hits=sum(part.result.dropped for part in parts) + ranked.dropped,
+    # Every part comes from the command, which was validated, or was made here.
+    return LaneReply.of_checked(
+        {
+            "schema_version": SCHEMA_VERSION,
+            "tenant": command.tenant,
+            "query_id": command.query_id,
+            "lane": command.lane,
+            "corpus": command.corpus,
+            "kind": command.kind,
+            "backend": command.backend,
+            "outcome": LaneOutcome.CUT if any(part.result.cut for part in parts) else outcome,
+            "hits": ranked.hits,
+            "failure": None,
+            "filter_digest": digest(applied.tenant, ",".join(part.applied.corpus for part in parts), applied.filter),
+            "generation": _generation(parts),
+            "elapsed_ms": 0.0,
+            "dropped_hits": sum(part.result.dropped for part in parts) + ranked.dropped,
+            "worker": "",
+        }
     )
 
 

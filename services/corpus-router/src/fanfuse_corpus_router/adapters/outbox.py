@@ -5,6 +5,7 @@ that a second delivery never sends anything twice.
 """
 
 from fanfuse_contracts import flow, streams, subjects
+from fanfuse_contracts.base import SCHEMA_VERSION
 from fanfuse_contracts.classification import QueryClassified, fired_names
 from fanfuse_contracts.enums import Stage
 from fanfuse_contracts.operations import RouteAudited
@@ -31,14 +32,18 @@ def commands(planned: PlannedQuery) -> tuple[Publication, ...]:
 
 def plan(event: QueryClassified, planned: Plan, hops: tuple[Hop, ...]) -> Publication:
     """The order to join, for the fuser."""
-    message = QueryPlanned(
-        tenant=event.tenant,
-        query_id=event.query_id,
-        query=event.query,
-        submitted_ns=event.submitted_ns,
-        hops=hops,
-        classification=event.classification,
-        plan=planned,
+    # Every part was validated with the event, or made by the planner.
+    message = QueryPlanned.of_checked(
+        {
+            "schema_version": SCHEMA_VERSION,
+            "tenant": event.tenant,
+            "query_id": event.query_id,
+            "query": event.query,
+            "submitted_ns": event.submitted_ns,
+            "hops": hops,
+            "classification": event.classification,
+            "plan": planned,
+        }
     )
     return Publication(
         flow.PLANNED,
