@@ -16,6 +16,7 @@ def _forget() -> Iterator[None]:
     before = list(masking._known)
     yield
     masking._known[:] = before
+    masking._mask_word.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -57,6 +58,12 @@ def test_plain_text_stays(text: str) -> None:
 def test_known_secrets_are_masked_in_every_spelling() -> None:
     remember_secrets(["p@ss/word", "short"])
     assert mask("a p@ss/word b p%40ss%2Fword c short") == "a *** b *** c short"
+
+
+def test_a_word_that_was_told_before_it_was_known_as_a_secret_is_masked_from_then_on() -> None:
+    assert mask("correct-horse") == "correct-horse"
+    remember_secrets(["correct-horse"])
+    assert mask("correct-horse") == "***"
 
 
 def test_the_environment_and_the_configuration_say_what_is_secret() -> None:
