@@ -1,10 +1,13 @@
 """Who a process is on the bus: TLS, passwords and nkeys, for services, the client and the operator's commands alike."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
 from pydantic import SecretStr, ValidationError
+from structlog.testing import capture_logs
 
+from fanfuse_all_in_one.connecting import OperatorConnection
 from fanfuse_client import Client
 from fanfuse_client.errors import NotConnected
 from fanfuse_contracts.access import Access
@@ -12,6 +15,7 @@ from fanfuse_runtime.connection import Connection
 from fanfuse_runtime.metrics import Metrics
 from fanfuse_runtime.server import NatsServer
 from fanfuse_runtime.settings import RuntimeSettings
+from fanfuse_testing.flow import eventually
 from tests.deploy.certificates import write_certificates
 
 
@@ -58,6 +62,47 @@ async def test_the_client_does_the_same(guarded: NatsServer, tmp_path: Path, *, 
         else:
             with pytest.raises(NotConnected, match="certificate"):
                 await client.__aenter__()
+
+
+def over_tls(server: NatsServer, folder: Path) -> Connection:
+    settings = RuntimeSettings(
+        nats_url=server.url, nats_user="FUSER", nats_password=SecretStr("pw"), nats_ca_file=folder / "ca.crt"
+    )
+    return Connection(settings, Metrics(), _nothing)
+
+
+async def test_a_clean_end_over_tls_is_told_by_nobody(
+    guarded: NatsServer, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """asyncio warned of each, and the end of a process looked like a lost connection."""
+    access = Access(user="FUSER", password="pw", ca_file=tmp_path / "ca.crt")
+    with guarded as server, capture_logs() as logs:
+        connection = over_tls(server, tmp_path)
+        await connection.open()
+        await connection.close()
+        async with Client(server.url, "acme", access=access):
+            pass
+        operator = OperatorConnection(server.url, access)
+        await operator.open()
+        await operator.client.close()
+        await asyncio.sleep(0.1)
+    assert (logs, caplog.messages) == ([], [])
+
+
+async def test_a_loss_over_tls_is_told_and_the_new_connection_ends_as_quietly(
+    guarded: NatsServer, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with guarded as server, capture_logs() as logs:
+        connection = over_tls(server, tmp_path)
+        client = await connection.open()
+        server.stop()
+        server.start()
+        await eventually(lambda: client.is_connected and client.stats["reconnects"] == 1)
+        assert "bus.disconnected" in [line["event"] for line in logs]
+        await connection.close()
+        await asyncio.sleep(0.1)
+    assert [line["event"] for line in logs].count("bus.disconnected") == 1
+    assert not [message for message in caplog.messages if "eof_received" in message]
 
 
 def test_what_contradicts_itself_is_refused() -> None:

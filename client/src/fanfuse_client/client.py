@@ -6,7 +6,7 @@ the live one could have been missed. It never invents, reorders or repairs an an
 
 import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Iterable
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Final, Self
@@ -77,11 +77,11 @@ class Client:
     ) -> None:
         """`url`: one NATS URL, or several separated by commas. `principal` is stated in every query that has neither a
         principal nor a `principal_token`. `access`: who the caller is on the bus; its user is the tenant's unless it
-        names another."""
+        names another. Raises `InvalidTokenError`, `InvalidAddressError`."""
         self.tenant = check_token(tenant, "tenant")
         self._principal = principal
         access = access or Access()
-        self._connection = Connection(url, replace(access, user=access.user or tenant))
+        self._connection = Connection(url, tenant, replace(access, user=access.user or tenant))
         self._connection.on_reconnected = self._read_missed
         self._waiting: set[_Waiting] = set()
 
@@ -106,26 +106,18 @@ class Client:
         an answer's `clarification` is meant.
 
         A query id that was used before gives the answer stored for it. Raises `InvalidQuery` or `TooLarge` before
-        anything is sent; `Overloaded` or `NotConnected` if it was not accepted; `AnswerTimeout`.
+        anything is sent; `NotAllowed`, `Overloaded` or `NotConnected` if it was not accepted; `AnswerTimeout`.
         """
         submitted = self._build(query, fields, principal_token)
         headers = _headers(principal_token)
         waiting = _Waiting(checked_query_id(query_id))
-        subject = subjects.query_answered(self.tenant, waiting.query_id)
-        subscription = await self._connection.nc.subscribe(subject, cb=waiting.hear)
-        self._waiting.add(waiting)
-        try:
-            await self._connection.flush()
+        async with self._hearing(waiting):
             if query_id is not None:
                 with suppress(Unavailable):  # a bus without streams says so when the query is published
                     await self._read_stored(waiting)
             if not waiting.answer.done():
                 await self._publish(waiting.query_id, submitted.to_json(), headers)
             return await self._wait(waiting, submitted.budget_ms)
-        finally:
-            self._waiting.discard(waiting)
-            if not self._connection.nc.is_closed:
-                await subscription.unsubscribe()
 
     async def submit(
         self, query: Query, *, query_id: str | None = None, principal_token: str | None = None, **fields: Any
@@ -188,6 +180,21 @@ class Client:
     async def _publish(self, query_id: str, payload: bytes, headers: dict[str, str]) -> None:
         marked = headers | {names.MESSAGE_ID: streams.submission_id(self.tenant, query_id)}
         await self._connection.publish(subjects.query_submitted(self.tenant, query_id), payload, marked)
+
+    @asynccontextmanager
+    async def _hearing(self, waiting: _Waiting) -> AsyncIterator[None]:
+        """Listen for the answer inside the block, and from before it on."""
+        subject = subjects.query_answered(self.tenant, waiting.query_id)
+        async with self._connection.allowed(subject):
+            subscription = await self._connection.nc.subscribe(subject, cb=waiting.hear)
+            self._waiting.add(waiting)
+            try:
+                await self._connection.flush()
+                yield
+            finally:
+                self._waiting.discard(waiting)
+                if not self._connection.nc.is_closed:
+                    await subscription.unsubscribe()
 
     async def _wait(self, waiting: _Waiting, budget_ms: int) -> Answer:
         timeout_s = budget_ms / 1e3 + GRACE_S

@@ -7,7 +7,8 @@ import asyncio
 import json
 import logging
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Final
 
 from nats.aio.client import Client as NatsClient
@@ -16,10 +17,11 @@ from nats.errors import Error as NatsError
 from nats.errors import MaxPayloadError, NoRespondersError
 from nats.errors import TimeoutError as NatsTimeoutError
 
-from fanfuse_client.errors import ClientError, NotConnected, Overloaded, TooLarge, Unavailable
+from fanfuse_client.errors import ClientError, NotAllowed, NotConnected, Overloaded, TooLarge, Unavailable
 from fanfuse_contracts import limits
-from fanfuse_contracts.access import Access
-from fanfuse_contracts.addresses import without_login
+from fanfuse_contracts.access import Access, finish_tls
+from fanfuse_contracts.addresses import checked_addresses, without_login
+from fanfuse_contracts.refusals import Refusals, RefusedError, is_unknown_user
 
 CONNECT_TIMEOUT_S: Final = 5.0
 _RECONNECT_WAIT_S: Final = 0.2
@@ -27,21 +29,26 @@ _RETRY_DELAYS_S: Final = (0.1, 0.3, 1.0)
 _HEADER_BYTES: Final = 1_024
 _MAX_PENDING_BYTES: Final = 8 * 1024 * 1024
 
+_ITS_OWN: Final = (
+    "connect as a user of the tenant (access=Access(nkey=…), or FANFUSE_NATS_USER and FANFUSE_NATS_NKEY of `fanfuse`)"
+)
 _log = logging.getLogger(__name__)
 
 
 class Connection:
     """A NATS client that reconnects for ever once it was connected."""
 
-    def __init__(self, url: str, access: Access) -> None:
-        self._url = url
+    def __init__(self, url: str, tenant: str, access: Access) -> None:
+        self._url = checked_addresses(url)
+        self._tenant = tenant
         self._access = access
+        self._refusals = Refusals(access.inbox)
         self._last_error = ""
         self.nc = NatsClient()
         self.on_reconnected: Callable[[], Awaitable[None]] | None = None
 
     async def open(self) -> None:
-        """Connect; raises `NotConnected` when that takes longer than five seconds."""
+        """Connect; raises `NotConnected` when that takes longer than five seconds, `NotAllowed` where it is refused."""
         connecting = self.nc.connect(
             self._url.split(","),
             name="fanfuse-client",
@@ -56,10 +63,14 @@ class Connection:
             await asyncio.wait_for(connecting, CONNECT_TIMEOUT_S)
         except (NatsError, OSError, TimeoutError) as error:
             await self.close()
+            if is_unknown_user(self._last_error):
+                told = f"the bus at {without_login(self._url)} does not let the client in, as {self._access.told}"
+                raise NotAllowed(f"{told}: {_ITS_OWN}") from error
             why = self._last_error or str(error) or "no answer"
             raise NotConnected(
                 f"no connection to {without_login(self._url)}: {why}; is the bus running there?"
             ) from error
+        finish_tls(self.nc)
 
     async def close(self) -> None:
         """Send what is buffered and close."""
@@ -67,12 +78,28 @@ class Connection:
             await self.nc.close()
 
     async def _on_error(self, error: Exception) -> None:
-        self._last_error = str(error) or type(error).__name__
-        _log.debug("bus: %s", self._last_error)
+        told = str(error) or type(error).__name__
+        if not is_unknown_user(self._last_error):  # the server hangs up after it, which is only what follows from it
+            self._last_error = told
+        self._refusals.hear(error)
+        _log.debug("bus: %s", told)
 
     async def _on_reconnected(self) -> None:
+        self._last_error = ""
+        self._refusals.forget()
+        finish_tls(self.nc)
         if self.on_reconnected is not None:
             await self.on_reconnected()
+
+    @asynccontextmanager
+    async def allowed(self, *subjects: str) -> AsyncIterator[None]:
+        """End the block with `NotAllowed` as soon as the bus refuses one of these subjects."""
+        try:
+            async with self._refusals.raised(*subjects):
+                yield
+        except RefusedError as error:
+            of = f"of tenant {self._tenant}" if self._refusals.hears_replies else f"that of user {self._access.user}"
+            raise NotAllowed(f"the key is not {of}: {self._access.told} {error.refusal}; {_ITS_OWN}") from error
 
     # -- publish ------------------------------------------------------------------------------------------------
 
@@ -80,9 +107,13 @@ class Connection:
         """Publish into a stream until it is acknowledged.
 
         A refused or unanswered publish is sent again with the same headers, so the server stores it once. Raises
-        `TooLarge`, `Overloaded` or `NotConnected`.
+        `TooLarge`, `Overloaded`, `NotConnected` or `NotAllowed`.
         """
         self._check_size(payload, headers)
+        async with self.allowed(subject):
+            await self._publish_until_stored(subject, payload, headers)
+
+    async def _publish_until_stored(self, subject: str, payload: bytes, headers: dict[str, str]) -> None:
         refused: ClientError
         for delay_s in (*_RETRY_DELAYS_S, None):
             try:
@@ -107,7 +138,10 @@ class Connection:
         except MaxPayloadError as error:
             raise TooLarge(f"the query has {len(payload)} bytes: the bus takes {self.nc.max_payload}") from error
         except NoRespondersError as error:
-            raise Overloaded("the bus stores no queries now: its services have not been started there") from error
+            raise Overloaded(
+                f"the bus stores no queries of tenant {self._tenant} now: its services have not been started there, "
+                "or this user's account there is not the tenant's"
+            ) from error
         except (NatsError, TimeoutError) as error:
             if not self.nc.is_connected:
                 raise NotConnected(
@@ -126,12 +160,14 @@ class Connection:
             raise NotConnected(f"the connection to {without_login(self._url)} is lost: {error}") from error
 
     async def send(self, subject: str, headers: dict[str, str]) -> None:
-        """Publish an empty core message, with no acknowledgement."""
-        try:
-            await self.nc.publish(subject, b"", headers=headers)
-        except (NatsError, TimeoutError) as error:
-            raise NotConnected(f"the connection to {without_login(self._url)} is lost: {error}") from error
-        await self.flush()
+        """Publish an empty core message, with no acknowledgement. Raises `NotConnected`, `NotAllowed`."""
+        async with self.allowed(subject):
+            try:
+                await self.nc.publish(subject, b"", headers=headers)
+            except (NatsError, TimeoutError) as error:
+                raise NotConnected(f"the connection to {without_login(self._url)} is lost: {error}") from error
+            await self.flush()
+            await self.flush()  # nats-py sends its first ping before what it still holds: the second one comes after it
 
     # -- ask ----------------------------------------------------------------------------------------------------
 
@@ -147,9 +183,12 @@ class Connection:
 
     async def _request(self, subject: str, payload: bytes, headers: dict[str, str] | None, timeout_s: float) -> Msg:
         try:
-            return await self.nc.request(subject, payload, timeout=timeout_s, headers=headers)
+            async with self.allowed(subject):
+                return await self.nc.request(subject, payload, timeout=timeout_s, headers=headers)
         except NoRespondersError as error:
-            raise Unavailable("no service answers this request: are the services running?") from error
+            raise Unavailable(
+                "no service answers this request: are the services running, and reached from this user's account?"
+            ) from error
         except NatsTimeoutError as error:
             raise Unavailable(f"no answer within {timeout_s:g} s") from error
         except NatsError as error:

@@ -36,6 +36,10 @@ class NotConnected(ClientError):
     retryable = True
 
 
+class NotAllowed(ClientError):
+    """The bus refuses this to the user of the connection: the key is of another tenant, or the user of another name."""
+
+
 class AnswerTimeout(ClientError):
     """The query was accepted, but no answer came within its budget and the grace. Ask again with the same query id."""
 

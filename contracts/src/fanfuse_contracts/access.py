@@ -54,6 +54,14 @@ class Access:
         """Prefix of the inboxes of this user."""
         return _ANYBODY if self.user is None else inbox_prefix(self.user)
 
+    @property
+    def told(self) -> str:
+        """Who that is, for a message: without any secret."""
+        proof = {"nkey": self.nkey, "credentials": self.creds}
+        shown = [f"the {name} of {path}" for name, path in proof.items() if path is not None]
+        user = None if self.user is None else f"user {self.user}"
+        return " with ".join(part for part in (user, *shown) if part) or "nobody (no user is stated)"
+
     def tls(self) -> ssl.SSLContext | None:
         """Whom to trust; None: what nats-py does by itself."""
         if self.ca_file is None and self.cert_file is None:
@@ -74,6 +82,21 @@ class Access:
             "tls": self.tls(),
         }
         return {name: value for name, value in stated.items() if value is not None}
+
+
+def finish_tls(client: Any) -> None:
+    """Call after each (re)connection of a nats-py client: tells its stream's protocol of the transport under TLS.
+
+    nats-py upgrades to TLS with `loop.start_tls`, which leaves that to the caller. A protocol that does not know it is
+    under TLS asks, at the end of every connection, to keep it half open, which asyncio answers with a warning; and it
+    never pauses a server that sends faster than it is read.
+    """
+    writer = getattr(client._transport, "_io_writer", None)
+    if writer is None or writer.get_extra_info("sslcontext") is None:
+        return  # plain TCP, or a WebSocket, which is no stream of asyncio's
+    protocol = writer.transport.get_protocol()
+    if not protocol._over_ssl:
+        protocol.connection_made(writer.transport)
 
 
 def _refuse_unreadable(path: Path | None) -> None:

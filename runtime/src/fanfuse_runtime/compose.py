@@ -75,6 +75,14 @@ class Process:
         self.metrics.follow(metrics.TASKS, lambda: float(len(asyncio.all_tasks(loop))))
         await self._start_ops()
         self.context = self._build_context(await self._connection.open())
+        async with self._connection.allowed():
+            await self._start_on_bus(factories)
+            await self._connection.heard()
+        self._collector.settle()
+        self.ready = True
+        _log.info("process.ready", services=[service.stage.value for service in self.services])
+
+    async def _start_on_bus(self, factories: Sequence[ServiceFactory]) -> None:
         await ensure_topology_in_time(self.context.bus.js, rights_of(self.settings))
         await self._measure_clock()
         await self.context.corpora.start()
@@ -86,9 +94,6 @@ class Process:
             if service.warm_up is not None:
                 await service.warm_up()
         await self._start_services()
-        self._collector.settle()
-        self.ready = True
-        _log.info("process.ready", services=[service.stage.value for service in self.services])
 
     async def _start_ops(self) -> None:
         if self.settings.ops_port is None:

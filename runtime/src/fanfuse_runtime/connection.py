@@ -5,8 +5,9 @@ In: settings and what to do after a reconnect. Out: FastStream's broker and the 
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Final
 
 from faststream.nats import NatsBroker
 from faststream.nats.security import NatsCredentials, NatsNKey, NatsSecurity, NatsUserPassword
@@ -14,11 +15,14 @@ from nats.aio.client import Client
 from nats.errors import Error as NatsError
 from nats.errors import SlowConsumerError
 
-from fanfuse_contracts import metrics
-from fanfuse_contracts.access import Access
+from fanfuse_contracts import limits, metrics, permissions
+from fanfuse_contracts.access import Access, finish_tls
+from fanfuse_contracts.enums import Stage
+from fanfuse_contracts.refusals import Refusal, Refusals, RefusedError, is_unknown_user
 from fanfuse_runtime.logs import get_logger
 from fanfuse_runtime.metrics import Metrics
 from fanfuse_runtime.settings import RuntimeSettings
+from fanfuse_runtime.setup import NotAllowedError
 
 _log = get_logger("bus")
 _RECONNECT_WAIT_S = 0.2
@@ -36,7 +40,9 @@ class Connection:
         self._on_reconnect = on_reconnect
         self._next_error_log = 0.0
         self._client: Client | None = None
-        access = settings.access()
+        self._closing = False
+        self._access = access = settings.access()
+        self._refusals = Refusals(access.inbox)
         self.broker = NatsBroker(
             settings.nats_url.split(","),
             name="fanfuse",
@@ -47,7 +53,7 @@ class Connection:
             ping_interval=5,
             error_cb=self._note_error,
             disconnected_cb=self._note_disconnect,
-            reconnected_cb=self._on_reconnect,
+            reconnected_cb=self._note_reconnect,
             apply_types=False,
             serializer=None,
             logger=None,
@@ -58,7 +64,24 @@ class Connection:
     async def open(self) -> Client:
         """Connect; waits for as long as the broker is away."""
         self._client = await self.broker.connect()
+        finish_tls(self._client)
         return self._client
+
+    @asynccontextmanager
+    async def allowed(self) -> AsyncIterator[None]:
+        """End the block with `NotAllowedError` as soon as the bus refuses anything to this process's user."""
+        try:
+            async with self._refusals.raised():
+                yield
+        except RefusedError as error:
+            raise NotAllowedError(f"on the bus this is {self._access.told}: {_advice(error.refusal)}") from error
+
+    async def heard(self) -> None:
+        """Return when the server has answered for all that was sent so far, with whatever it refuses."""
+        with suppress(NatsError, TimeoutError):  # away just now: the process is not ready until it is back
+            for _ in range(2):  # nats-py sends its ping before what it still holds: the second one comes after it
+                if self._client is not None:
+                    await self._client.flush(limits.PUBLISH_TIMEOUT_S)  # type: ignore[arg-type]
 
     @property
     def problem(self) -> str | None:
@@ -76,6 +99,7 @@ class Connection:
 
     async def close(self) -> None:
         """Unsubscribe, drain and close, within a bound."""
+        self._closing = True
         # With the broker gone every write fails in some way of a socket; there is nothing left to save.
         with suppress(NatsError, TimeoutError, OSError):
             await asyncio.wait_for(self.broker.stop(), _STOP_TIMEOUT_S)
@@ -86,13 +110,40 @@ class Connection:
     async def _note_error(self, error: Exception) -> None:
         if isinstance(error, SlowConsumerError):
             self._metrics.inc(metrics.SLOW_CONSUMER_TOTAL)
+        refusal = self._refusals.hear(error)
         # While the broker is away every attempt fails, five times a second: one line in five seconds is enough.
-        if time.monotonic() >= self._next_error_log:
-            self._next_error_log = time.monotonic() + _ERROR_LOG_EVERY_S
-            _log.warning("bus.error", error=str(error) or type(error).__name__)
+        if time.monotonic() < self._next_error_log:
+            return
+        self._next_error_log = time.monotonic() + _ERROR_LOG_EVERY_S
+        if refusal is not None:
+            _log.error("bus.not_allowed", user=self._access.told, refused=str(refusal))
+        else:
+            told = str(error) or type(error).__name__
+            _log.warning("bus.error", error=told, **{"user": self._access.told} if is_unknown_user(told) else {})
 
     async def _note_disconnect(self) -> None:
-        _log.warning("bus.disconnected")
+        if not self._closing:
+            _log.warning("bus.disconnected")
+
+    async def _note_reconnect(self) -> None:
+        self._refusals.forget()
+        finish_tls(self._client)
+        await self._on_reconnect()
+
+
+_SERVICE_USERS: Final = ", ".join(
+    permissions.user_of_stage(stage) for stage in Stage if stage is not Stage.BACKEND_WORKERS
+)
+
+
+def _advice(refusal: Refusal) -> str:
+    if refusal.publishes and ".create." in refusal.subject:
+        return f"it {refusal}: `fanfuse deploy setup` makes what is missing, FANFUSE_CREATES=nothing leaves that to it"
+    return (
+        f"it {refusal}. Each service is a user of its own, {_SERVICE_USERS} or WORKER-<KIND>-<POOL>: state the one of "
+        "this process (FANFUSE_NATS_USER with FANFUSE_NATS_NKEY, FANFUSE_NATS_CREDS or FANFUSE_NATS_PASSWORD), or make "
+        "the users again with `fanfuse deploy nats` after an upgrade"
+    )
 
 
 def _security(access: Access) -> NatsSecurity:

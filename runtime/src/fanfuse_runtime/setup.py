@@ -51,8 +51,12 @@ class SetupRefusedError(SetupError):
         if isinstance(error, NotFoundError):
             advice = "`fanfuse deploy setup` creates what is missing"
         else:
-            advice = _NO_ROOM if code in _NO_ROOM_NOW | _NO_ROOM_YET else _REFUSED
+            advice = _NO_ROOM if code in _NO_ROOM_NOW | _NO_ROOM_YET else _ADVICE.get(code, _REFUSED)
         super().__init__(f"the bus does not take its streams: {why}. {advice}")
+
+
+class NotAllowedError(SetupError):
+    """The server refuses to the user of a process what it needs to start."""
 
 
 _NO_ROOM_NOW: Final = frozenset({10_002, 10_028, 10_047})
@@ -81,6 +85,11 @@ _NO_ROOM: Final = (
     "server of your own raise max_file_store, max_memory_store or its account's limits"
 )
 _REFUSED: Final = "The nats-server must be 2.11 or newer, with JetStream on; its log says more"
+_ADVICE: Final[dict[int | None, str]] = {
+    10_039: "The user's account on the bus has no streams: state a user of the services' account (FANFUSE_NATS_USER "
+    "with FANFUSE_NATS_NKEY, FANFUSE_NATS_CREDS or FANFUSE_NATS_PASSWORD), or turn JetStream on for this one",
+}
+"""By error code of the server."""
 
 
 @dataclass(frozen=True, slots=True)

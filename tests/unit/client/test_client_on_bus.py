@@ -7,6 +7,7 @@ import pytest
 
 from fanfuse_client import AnswerTimeout, Client, InvalidQuery, NotConnected, Overloaded, TooLarge, Unavailable
 from fanfuse_contracts import headers, subjects
+from fanfuse_contracts.addresses import InvalidAddressError
 from fanfuse_contracts.enums import Status
 from fanfuse_contracts.plan import DecideReply
 from fanfuse_contracts.query import Principal
@@ -203,3 +204,8 @@ async def test_an_answer_missed_while_the_bus_was_away_is_read_afterwards(own_na
         answer = await asyncio.wait_for(asking, 10)
 
     assert answer.query_id == "q1"
+
+
+def test_an_address_that_no_bus_has_is_refused_before_anything_is_tried():
+    with pytest.raises(InvalidAddressError, match=r"http://\*\*\*@bus:4222 is no address of a bus \(NATS_URL\)"):
+        Client("nats://one:4222,http://me:secret@bus:4222", "acme")

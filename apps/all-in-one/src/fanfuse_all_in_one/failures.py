@@ -5,6 +5,10 @@ class OperatorError(Exception):
     """A command was not carried out; nothing was changed unless the message says otherwise."""
 
 
+class NotAllowedError(OperatorError):
+    """The bus refuses what the command needs to the user it runs as."""
+
+
 class ConflictError(OperatorError):
     """Somebody else changed the same corpus meanwhile."""
 

@@ -6,25 +6,23 @@ Writes are compare-and-set, so two commands never overwrite each other in silenc
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
 from typing import Final, TypeVar
 
-from nats.aio.client import Client
 from nats.errors import Error as NatsError
 from nats.js.errors import NoKeysError
 from nats.js.kv import KeyValue
 from pydantic import ValidationError
 
-from fanfuse_all_in_one.databus import BusUnavailableError
+from fanfuse_all_in_one.connecting import OperatorConnection
 from fanfuse_all_in_one.failures import ConflictError, OperatorError
 from fanfuse_backend_workers.adapters.engines import connect_server
 from fanfuse_backend_workers.connections import Connections
 from fanfuse_contracts import limits, streams
-from fanfuse_contracts.access import Access
 from fanfuse_contracts.addresses import without_login
 from fanfuse_contracts.base import Model
 from fanfuse_contracts.config import FanfuseConfig
@@ -76,6 +74,7 @@ class Operator:
 
     def __init__(
         self,
+        connection: OperatorConnection,
         bus: Bus,
         corpora: CorpusStore,
         backends: KeyValue,
@@ -84,6 +83,7 @@ class Operator:
         *,
         alone: bool,
     ) -> None:
+        self.connection = connection
         self.bus = bus
         self.config = config
         self.servers = Connections(config.backends, connect_server)
@@ -212,7 +212,8 @@ async def operator_on(
     config: FanfuseConfig | None = None,
     data_dir: Path | None = None,
 ) -> AsyncIterator[Operator]:
-    """Connect to the bus, make sure its streams exist, and listen. Raises `BusUnavailableError`, `OperatorError`.
+    """Connect to the bus, make sure its streams exist, and listen. Raises `BusUnavailableError`, `OperatorError`;
+    `NotAllowedError` as soon as the bus refuses something to the command's user.
 
     `alone`: the bus is this command's own, so there is no instance to wait for. `config` says where the registry is,
     and `data_dir` where `registry.store: memory` keeps what `index` makes; None: what the environment says, as for a
@@ -221,22 +222,25 @@ async def operator_on(
     settings = RuntimeSettings()
     stated = load_config(settings.config_file) if config is None else config
     data = data_dir or settings.data_dir
-    bus = await _bus_at(url, settings.access(), rights_of(settings))
+    connection = OperatorConnection(url, settings.access())
+    await connection.open()
     try:
-        with _plainly():
-            store = build_store(stated, bus, data)
-        try:
-            backends = await bus.js.key_value(streams.BACKEND_STATE.name)
-            operator = Operator(bus, store, backends, stated, data, alone=alone)
-            await operator.start()
+        async with connection.allowed():
+            bus = await _bus_on(connection, url, rights_of(settings))
+            with _plainly():
+                store = build_store(stated, bus, data)
             try:
-                yield operator
+                backends = await bus.js.key_value(streams.BACKEND_STATE.name)
+                operator = Operator(connection, bus, store, backends, stated, data, alone=alone)
+                await operator.start()
+                try:
+                    yield operator
+                finally:
+                    await operator.servers.close()
             finally:
-                await operator.servers.close()
-        finally:
-            await store.stop()
+                await store.stop()
     finally:
-        await bus.nc.close()
+        await connection.client.close()
 
 
 async def cards_of_file(config: FanfuseConfig, data_dir: Path) -> list[CorpusCard]:
@@ -246,35 +250,17 @@ async def cards_of_file(config: FanfuseConfig, data_dir: Path) -> list[CorpusCar
     return [each.card for each in found if each.card is not None]
 
 
-async def _bus_at(url: str, access: Access, rights: Rights) -> Bus:
-    problems: list[str] = []
-    client = Client()
+async def _bus_on(connection: OperatorConnection, url: str, rights: Rights) -> Bus:
+    clock = BrokerClock()
+    bus = Bus(connection.client, clock, f"{os.getpid()}-{token_hex(3)}")
     try:
-        await asyncio.wait_for(connect(client, url, access, problems.append), _CONNECT_TIMEOUT_S)
-        clock = BrokerClock()
-        bus = Bus(client, clock, f"{os.getpid()}-{token_hex(3)}")
         await in_time(lambda: ensure_topology(bus.js, rights), tries=_SETUP_TRIES, others_create=False)
-        await clock.measure(client)
+        await clock.measure(connection.client)
     except SetupError as error:
-        await client.close()
         raise OperatorError(f"{without_login(url)}: {mask(str(error))}") from error
     except (NatsError, OSError, TimeoutError) as error:
-        await client.close()
-        why = problems[-1] if problems else str(error) or "no answer"
-        told = f"no bus at {without_login(url)}: {mask(why)}; start one with `fanfuse up`, or correct the URL"
-        raise BusUnavailableError(told) from error
+        raise connection.unavailable(error) from error
     return bus
-
-
-async def connect(client: Client, url: str, access: Access, on_problem: Callable[[str], None]) -> None:
-    """Connect a command's client, and again after each loss; what stands in the way is told instead of logged."""
-
-    async def note(error: Exception) -> None:
-        on_problem(str(error) or type(error).__name__)
-
-    await client.connect(
-        url.split(","), name="fanfuse-operator", max_reconnect_attempts=-1, error_cb=note, **access.options()
-    )
 
 
 def _readable(model: type[M], entries: list[KeyValue.Entry]) -> list[M]:

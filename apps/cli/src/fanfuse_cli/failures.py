@@ -74,6 +74,7 @@ def _usage() -> tuple[type[Exception], ...]:
     from fanfuse_all_in_one.databus import BusUnavailableError
     from fanfuse_all_in_one.failures import OperatorError
     from fanfuse_client import ClientError
+    from fanfuse_contracts.addresses import InvalidAddressError
     from fanfuse_contracts.tokens import InvalidTokenError
     from fanfuse_indexing import VectorsError
     from fanfuse_runtime.server import ServerStartError
@@ -81,4 +82,4 @@ def _usage() -> tuple[type[Exception], ...]:
     from fanfuse_training.labelled import LabelledError
 
     operating = (BusUnavailableError, OperatorError, ServerStartError, SetupError)
-    return *operating, ClientError, InvalidTokenError, LabelledError, OSError, VectorsError
+    return *operating, ClientError, InvalidAddressError, InvalidTokenError, LabelledError, OSError, VectorsError

@@ -9,7 +9,7 @@ import typer
 
 from fanfuse_all_in_one.databus import BusUnavailableError, find_bus
 from fanfuse_contracts.access import Access
-from fanfuse_contracts.addresses import checked_addresses
+from fanfuse_contracts.addresses import InvalidAddressError, checked_addresses
 from fanfuse_contracts.config import FanfuseConfig
 from fanfuse_contracts.query import Principal
 from fanfuse_contracts.tokens import InvalidTokenError, check_token
@@ -27,7 +27,7 @@ def _token(value: str | None) -> str | None:
 def _address(value: str | None) -> str | None:
     try:
         return value if value is None else checked_addresses(value)
-    except ValueError as error:
+    except InvalidAddressError as error:
         raise typer.BadParameter(str(error)) from error
 
 
