@@ -54,9 +54,10 @@ class Guard(Generic[M]):
     async def __call__(self, delivery: Delivery) -> None:
         """Handle one delivery; never raises."""
         token = current_message.set(_ids(delivery))
-        if delivery.deliveries > 1:
+        deliveries = delivery.deliveries
+        if deliveries > 1:
             self.metrics.inc(metrics.REDELIVERED_TOTAL, stage=self.stage.value)
-        attributes = {DELIVERIES: delivery.deliveries}
+        attributes = {DELIVERIES: deliveries}
         try:
             with handling(self.tracer, self.span_name, delivery.headers, trace.SpanKind.CONSUMER, attributes):
                 await self._handle(delivery)

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar, Token
+from functools import lru_cache
 from threading import Thread
 from typing import Final
 
@@ -34,10 +35,13 @@ _SAMPLER: Final = "OTEL_TRACES_SAMPLER"
 _SERVICE_NAME: Final = "OTEL_SERVICE_NAME"
 _FLUSH_WITHIN_S: Final = 3.0
 _VALID: Final = re.compile("(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
+_PARENT_LENGTH: Final = 55
 _MAX_STATE: Final = 512
+_REMEMBERED: Final = 1_024
+"""Traces: all messages of a query carry the same."""
 _NO_SPAN: Final = nullcontext(trace.INVALID_SPAN)
 
-_handed_on: ContextVar[dict[str, str] | None] = ContextVar("handed_on", default=None)
+_handed_on: ContextVar[Mapping[str, str] | None] = ContextVar("handed_on", default=None)
 """Trace headers of the message at hand, where nothing is recorded; None where spans are."""
 
 
@@ -134,21 +138,29 @@ def handling(
     return span(tracer, name, extract(headers), kind, attributes)
 
 
+@lru_cache(maxsize=_REMEMBERED)
+def _carried(parent: str, state: str) -> Mapping[str, str]:
+    """The trace headers of a message, without what is malformed."""
+    if not _VALID.fullmatch(parent):
+        return {}
+    return {TRACEPARENT: parent, TRACESTATE: state} if state else {TRACEPARENT: parent}
+
+
 class _HandedOn:
     """What is sent inside the block carries the trace headers of `headers`; malformed ones are dropped."""
 
     __slots__ = ("_carried", "_token")
 
     def __init__(self, headers: Mapping[str, str]) -> None:
-        self._carried: dict[str, str] = {}
         parent, state = headers.get(TRACEPARENT, ""), headers.get(TRACESTATE, "")
-        if _VALID.fullmatch(parent):
-            self._carried[TRACEPARENT] = parent
-            if state and len(state) <= _MAX_STATE:
-                self._carried[TRACESTATE] = state
+        # What anybody may send is remembered only within the bounds of what is handed on.
+        if len(parent) != _PARENT_LENGTH:
+            self._carried: Mapping[str, str] = {}
+        else:
+            self._carried = _carried(parent, state if len(state) <= _MAX_STATE else "")
 
     def __enter__(self) -> None:
-        self._token: Token[dict[str, str] | None] = _handed_on.set(self._carried)
+        self._token: Token[Mapping[str, str] | None] = _handed_on.set(self._carried)
 
     def __exit__(self, *_raised: object) -> None:
         _handed_on.reset(self._token)

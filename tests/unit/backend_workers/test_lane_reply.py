@@ -73,16 +73,17 @@ def test_a_failure_has_no_digest_and_a_short_message() -> None:
 def test_a_reply_that_fits_is_untouched_and_a_larger_one_loses_its_worst_hits() -> None:
     reply = signed(reply_of("a", "b", "c", title="標題"), "worker-1", 1.5)
     size = len(reply.to_json())
-    assert fit(reply, size) is reply
+    assert fit(reply, size) == (reply, reply.to_json())
     for limit in range(len(reply_of().to_json()) + 60, size):
-        smaller = fit(reply, limit)
+        smaller, body = fit(reply, limit)
+        assert body == smaller.to_json()
         if smaller.outcome is LaneOutcome.CUT:
             assert len(smaller.to_json()) <= limit
             assert smaller.hits == reply.hits[: len(smaller.hits)] != ()
         else:
             assert smaller.failure is not None
             assert smaller.failure.kind is FailureKind.TOO_LARGE
-    assert len(fit(reply, size - 1).hits) == 2
+    assert len(fit(reply, size - 1).reply.hits) == 2
 
 
 @pytest.mark.parametrize("text", ["a", "é", "標", "😀", "\x01", '"'])
@@ -92,8 +93,9 @@ def test_no_reply_is_larger_than_the_limit_whatever_its_characters(text: str, co
     hits = tuple(EngineHit(f"{i}{text * 100}", 0.1 + i, text * 100, text * 100) for i in range(count))
     reply = answered(wide, [searched(wide, "docs", EngineResult(hits))])
     for limit in (20_000, limits.MAX_LANE_REPLY_BYTES):
-        fitted = fit(reply, limit)
-        assert len(fitted.to_json()) <= limit
+        fitted, body = fit(reply, limit)
+        assert body == fitted.to_json()
+        assert len(body) <= limit
         assert (fitted is reply) == (len(reply.to_json()) <= limit)
 
 
@@ -169,9 +171,9 @@ def test_the_corpora_of_hits_count_towards_the_size_of_a_reply() -> None:
     hits = EngineResult(tuple(EngineHit(f"{i}", 0.1, "") for i in range(60)))
     reply = answered(wide, [searched(wide, name, hits) for name in names])
     size = len(reply.to_json())
-    assert fit(reply, size) is reply
-    smaller = fit(reply, size - 1)
-    assert len(smaller.to_json()) < size
+    assert fit(reply, size) == (reply, reply.to_json())
+    smaller, body = fit(reply, size - 1)
+    assert len(body) < size
     assert smaller.hits == reply.hits[: len(smaller.hits)] != reply.hits
 
 

@@ -54,8 +54,8 @@ class WorkerHandlers:
         with self._in_hand.holding(pool, command):
             end = await self._worker.answer(command, claimed)
         elapsed_s = time.monotonic() - delivery.received_at
-        reply = fit(signed(end.reply, self._bus.instance, elapsed_s * 1e3), self._max_reply_bytes())
-        await self._store(address_of(command), reply)
+        reply, body = fit(_told(signed(end.reply, self._bus.instance, elapsed_s * 1e3)), self._max_reply_bytes())
+        await self._store(address_of(command), body)
         self._count(command, reply, elapsed_s)
         await self._tell_health(command, end)
 
@@ -79,16 +79,14 @@ class WorkerHandlers:
         if lane is None:
             return
         kind = FailureKind.UNAVAILABLE if rejection.retryable else FailureKind.BAD_REQUEST
-        await self._store(lane, signed(failed(lane, SearchError(kind, rejection.message)), self._bus.instance, 0.0))
+        reply = signed(failed(lane, SearchError(kind, rejection.message)), self._bus.instance, 0.0)
+        await self._store(lane, _told(reply).to_json())
 
-    async def _store(self, lane: LaneAddress, reply: LaneReply) -> None:
-        if reply.failure is not None:
-            failure = reply.failure.model_copy(update={"message": mask(reply.failure.message)})
-            reply = reply.model_copy(update={"failure": failure})
+    async def _store(self, lane: LaneAddress, body: bytes) -> None:
         publication = Publication(
             flow.RETRIEVED,
             subjects.retrieved(lane.tenant, lane.query_id, lane.lane),
-            reply,
+            body,
             streams.message_id(lane.tenant, lane.query_id, "retrieved", lane.lane, lane.attempt),
         )
         try:
@@ -140,6 +138,13 @@ class WorkerHandlers:
         return await read_texts(
             self._catalog, corpus, request.chunk_ids, self._bus.nc.max_payload - _HEADER_RESERVE_BYTES
         )
+
+
+def _told(reply: LaneReply) -> LaneReply:
+    """The reply as others may read it: a failure's message holds no secret."""
+    if reply.failure is None:
+        return reply
+    return reply.stating(failure=reply.failure.stating(message=mask(reply.failure.message)))
 
 
 def declare(router: ServiceRouter, handlers: WorkerHandlers, pools: tuple[Pool, ...], in_flight: int) -> None:

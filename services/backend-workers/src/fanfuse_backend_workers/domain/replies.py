@@ -18,10 +18,6 @@ from fanfuse_contracts.retrieval import Failure, LaneHit, LaneReply
 
 MAX_MESSAGE_CHARS: Final = 500
 _COMMA_BYTES: Final = 1
-_MAX_BYTES_PER_CHARACTER: Final = 6
-_BARE_HIT_BYTES: Final = 120
-_BARE_BYTES: Final = 6_144
-"""A reply without hits: ids of 64 characters, a message of 500, keys and numbers."""
 
 
 class LaneAddress(NamedTuple):
@@ -120,10 +116,23 @@ def signed(reply: LaneReply, worker: str, elapsed_ms: float) -> LaneReply:
     return reply.stating(worker=worker, elapsed_ms=elapsed_ms)
 
 
-def fit(reply: LaneReply, max_bytes: int) -> LaneReply:
+class Fitted(NamedTuple):
+    """A reply that fits, and its JSON."""
+
+    reply: LaneReply
+    body: bytes
+
+
+def fit(reply: LaneReply, max_bytes: int) -> Fitted:
     """The reply in at most `max_bytes` of JSON: the worst hits go first, and the outcome says `cut`."""
-    if _at_most_bytes(reply) <= max_bytes or len(reply.to_json()) <= max_bytes:
-        return reply
+    body = reply.to_json()
+    if len(body) > max_bytes:
+        reply = _cut(reply, max_bytes)
+        body = reply.to_json()
+    return Fitted(reply, body)
+
+
+def _cut(reply: LaneReply, max_bytes: int) -> LaneReply:
     bare = reply.model_copy(update={"hits": ()})
     kept = _fitting(reply.hits, max_bytes - len(bare.to_json()))
     if kept:
@@ -131,14 +140,6 @@ def fit(reply: LaneReply, max_bytes: int) -> LaneReply:
     message = f"not even the first of {len(reply.hits)} hits fits into {max_bytes} bytes"
     failure = Failure(kind=FailureKind.TOO_LARGE, message=message)
     return bare.model_copy(update={"outcome": LaneOutcome.FAILED, "failure": failure})
-
-
-def _at_most_bytes(reply: LaneReply) -> int:
-    """A bound that needs no serialisation: JSON takes at most six bytes per character."""
-    characters = sum(
-        len(hit.chunk_id) + len(hit.title) + len(hit.content_hash) + len(hit.corpus or "") for hit in reply.hits
-    )
-    return _BARE_BYTES + len(reply.hits) * _BARE_HIT_BYTES + _MAX_BYTES_PER_CHARACTER * characters
 
 
 def _fitting(hits: tuple[LaneHit, ...], room: int) -> tuple[LaneHit, ...]:
