@@ -14,7 +14,7 @@ from typing import Final, Generic, TypeVar
 from opentelemetry import trace
 from pydantic import ValidationError
 
-from fanfuse_contracts import limits, metrics
+from fanfuse_contracts import limits, metrics, subjects
 from fanfuse_contracts.base import Model
 from fanfuse_contracts.enums import RejectionCode, Stage
 from fanfuse_contracts.plan import Rejection
@@ -35,6 +35,7 @@ OnFailed = Callable[[Delivery, Rejection], Awaitable[None]]
 
 _log = get_logger("delivery")
 _JITTER: Final = 0.2
+_QUERIES: Final = f"{subjects.ROOT}.query."
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +52,14 @@ class Guard(Generic[M]):
     tracer: trace.Tracer
     span_name: str
 
+    @property
+    def _of_queries(self) -> bool:
+        """Only the subjects of queries name one."""
+        return self.spec.filter_subject.startswith(_QUERIES)
+
     async def __call__(self, delivery: Delivery) -> None:
         """Handle one delivery; never raises."""
-        token = current_message.set(_ids(delivery))
+        token = current_message.set(_ids(delivery) if self._of_queries else None)
         deliveries = delivery.deliveries
         if deliveries > 1:
             self.metrics.inc(metrics.REDELIVERED_TOTAL, stage=self.stage.value)
