@@ -8,10 +8,11 @@ import asyncio
 import os
 import platform
 import sys
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from fanfuse_bench import (
+    accounts,
     compare,
     disk,
     early,
@@ -149,6 +150,7 @@ def _parser() -> argparse.ArgumentParser:
     fusers.add_options(parts.add_parser("fusers", help="the same queries with one, two and four fusers"))
     sizing.add_options(parts.add_parser("sizing", help="what a query costs each stage, and replicas by queries/s"))
     trouble.add_options(parts.add_parser("trouble", help="Fanfuse alone with one of three engines in trouble"))
+    accounts.add_options(parts.add_parser("accounts", help="nats-server with an account per tenant, and with one"))
     soak.add_options(parts.add_parser("soak", help="memory, tasks, subscriptions and consumers over half an hour"))
     return parser
 
@@ -192,22 +194,26 @@ async def _measure(options: argparse.Namespace) -> faults.Report:
             return faults.Report(await _figures(options), kept=True)
 
 
+_TABLES: dict[str, Callable[[argparse.Namespace], Awaitable[str]]] = {
+    "accounts": accounts.measure,
+    "early": early.measure,
+    "join": join.measure,
+    "quality": quality_report.measure,
+    "rate": rates.measure,
+}
+"""Parts that print figures and keep no ledger."""
+
+
 async def _figures(options: argparse.Namespace) -> str:
+    if options.part in _TABLES:
+        return await _TABLES[options.part](options)
     match options.part:
         case "peers":
             return peers.measure(options)
-        case "early":
-            return await early.measure(options)
         case "indexing":
             return indexing.measure(options)
-        case "quality":
-            return await quality_report.measure(options)
-        case "join":
-            return await join.measure(options)
         case "floor":
             return reports.floor_report(await floor(options), options.functions)
-        case "rate":
-            return await rates.measure(options)
         case "routing":
             return routing.report(routing.measure_all(options.decisions))
         case "fusion":

@@ -71,6 +71,13 @@ class Place:
     server: NatsServer
     folder: Path
     operator: Operator
+    login: str = ""
+    """User and password of whoever asks, where the bus wants them."""
+
+    @property
+    def caller_url(self) -> str:
+        """Where the caller connects."""
+        return self.server.url.replace("//", f"//{self.login}@") if self.login else self.server.url
 
     @property
     def data_dir(self) -> Path:
@@ -79,13 +86,14 @@ class Place:
 
 
 @asynccontextmanager
-async def place() -> AsyncIterator[Place]:
-    """A bus in a temporary folder."""
+async def place(configuration: str = "", login: str = "") -> AsyncIterator[Place]:
+    """A bus in a temporary folder. `configuration`: more for its server, such as users; `login`: of the caller."""
     with tempfile.TemporaryDirectory(prefix="fanfuse-bench-") as name:
         folder = Path(name)
-        with NatsServer(folder / "nats") as server:
+        (folder / "nats.conf").write_text(configuration, encoding="utf-8")
+        with NatsServer(folder / "nats", config=folder / "nats.conf" if configuration else None) as server:
             async with operator_on(server.url) as operator:
-                yield Place(server, folder, operator)
+                yield Place(server, folder, operator, login)
 
 
 class Subject:
@@ -137,7 +145,7 @@ async def call(where: Place, queries: dict[str, Any], pace: dict[str, float]) ->
     """Ask from a process of its own; what it tells is in `caller`."""
     plan = where.folder / "plan.json"
     plan.write_text(json.dumps({"tenant": TENANT, "queries": queries, **pace}))
-    async with child("caller", where.server.url, str(plan)) as caller:
+    async with child("caller", where.caller_url, str(plan)) as caller:
         return await caller.hear(_CALL_WITHIN_S)
 
 
