@@ -3,6 +3,7 @@
 DEP-01: work in flight and work that waits to be retried count, with workers and without any.
 """
 
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -10,21 +11,36 @@ import nats
 import pytest
 from nats.aio.client import Client
 
+from fanfuse_all_in_one.deploying.nats_users import ACCOUNT
 from fanfuse_all_in_one.deploying.setting_up import set_up
 from fanfuse_contracts import subjects
 from fanfuse_runtime.server import NatsServer
 from fanfuse_testing.flow import eventually
 from fanfuse_testing.ports import free_port
+from tests.deploy.rendered import K8S
+from tests.deploy.restricted import install
 from tests.deploy.scaler import POOL, Monitor, scaler
 
 
-@pytest.fixture
-async def bus(tmp_path: Path) -> AsyncIterator[tuple[Client, Monitor]]:
+def open_to_all(_folder: Path) -> str:
+    """As before there are users."""
+    return (K8S / "base/nats/users.conf").read_text()
+
+
+def with_tenants(folder: Path) -> str:
+    """What `fanfuse deploy nats` prints, each tenant in an account, and a user without a key beside the services."""
+    printed = (install(folder).config / "users.conf").read_text()
+    accounts = json.loads(printed.partition("accounts:")[2])
+    accounts[ACCOUNT]["users"].append({"user": "anybody", "password": "anybody"})
+    return f"accounts: {json.dumps(accounts)}\nno_auth_user: anybody\n"
+
+
+@pytest.fixture(params=[open_to_all, with_tenants])
+async def bus(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[tuple[Client, Monitor]]:
     """A server with its monitoring and the account that manifests name, set up for the pool."""
-    users = (Path(__file__).parents[2] / "deploy/k8s/base/nats/users.conf").read_text()
     port = free_port()
     config = tmp_path / "nats.conf"
-    config.write_text(f'http: "127.0.0.1:{port}"\n{users}')
+    config.write_text(f'http: "127.0.0.1:{port}"\n{request.param(tmp_path)}')
     with NatsServer(tmp_path / "nats", config=config) as server:
         await set_up(server.url, [POOL])
         client = await nats.connect(server.url)

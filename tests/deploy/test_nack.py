@@ -15,7 +15,7 @@ from nats.errors import Error as NatsError
 from nats.js import api
 
 from fanfuse_all_in_one.deploying.nack import API_VERSION, render_nack
-from fanfuse_all_in_one.deploying.nats_users import render_one_account
+from fanfuse_all_in_one.deploying.nats_users import render_account_per_tenant
 from fanfuse_all_in_one.deploying.users_file import UsersFile, new_key
 from fanfuse_contracts import permissions, streams
 from fanfuse_runtime.server import NatsServer
@@ -73,7 +73,7 @@ def guarded(tmp_path: Path) -> Iterator[NatsServer]:
     users = UsersFile()
     for user in (*(one.user for one in permissions.of_everyone(POOLS, ())), permissions.NACK):
         users = users.with_service(user, new_key(tmp_path / f"{user}.nk"))
-    (tmp_path / "users.conf").write_text(render_one_account(users, POOLS))
+    (tmp_path / "users.conf").write_text(render_account_per_tenant(users, POOLS))
     (tmp_path / "nats.conf").write_text("include ./users.conf\n")
     with NatsServer(tmp_path / "nats", config=tmp_path / "nats.conf") as server:
         yield server

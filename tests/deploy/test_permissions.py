@@ -9,7 +9,7 @@ import json
 import os
 import re
 import signal
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from functools import partial
 from pathlib import Path
 
@@ -37,7 +37,7 @@ from fanfuse_health.ports import BackendKey
 from fanfuse_testing.flow import eventually, sample_chunk
 from tests.deploy.restricted import POOLS, TENANTS, Installation, install
 
-INSTALLATIONS = {
+INSTALLATIONS: dict[str, Callable[[Path], Installation]] = {
     "account per tenant": install,
     "one account": partial(install, render=render_one_account),
     "account per tenant, TLS": partial(install, tls=True),

@@ -80,10 +80,11 @@ async def is_let_in(url: str, access: Access) -> bool:
     return True
 
 
-@pytest.mark.parametrize("way", [(), ("--account-per-tenant",)])
+@pytest.mark.parametrize("way", [(), ("--tenant-connections", "7"), ("--one-account",)])
 def test_the_server_finds_no_fault_in_what_is_printed(way: tuple[str, ...]) -> None:
     run("deploy", "keys", "-f", "fanfuse.yaml")
-    run("tenants", "add", "acme")
+    for tenant in ("acme", "123", "0", "1k", "true", "include", "-", "_", "fanfuse", "a" * 64):
+        run("tenants", "add", tenant, "--seed", f"{tenant}.nk")
     Path("nats.conf").write_text(run("deploy", "nats", "-f", "fanfuse.yaml", *way).stdout)
     done = subprocess.run([find_nats_server(), "-t", "-c", "nats.conf"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -93,6 +94,7 @@ def test_the_server_finds_no_fault_in_what_is_printed(way: tuple[str, ...]) -> N
     ("arguments", "told"),
     [
         (("deploy", "nats", "-f", "fanfuse.yaml"), "no key for SETUP"),
+        (("deploy", "nats", "--one-account", "--tenant-connections", "7"), "no limit per tenant"),
         (("tenants", "revoke", "acme"), "acme is no tenant"),
         (("tenants", "add", "FUSER"), "not valid"),
         (("tenants", "add", "acme", "--seed", "fanfuse.yaml"), "never written over another"),

@@ -36,6 +36,10 @@ ROUTER_IN_FLIGHT: Final = 64
 WORKER_IN_FLIGHT: Final = 16
 WORKER_IN_FLIGHT_PER_CORPUS: Final = 8
 TENANT_IN_FLIGHT: Final = 256
+TENANT_CONNECTIONS: Final = 1_000
+"""To the bus, on all its servers together, where each tenant has an account. A nats-server takes 65,536 in all."""
+TENANT_SUBSCRIPTIONS: Final = 10_000
+"""Of one such connection: the client has one per query that it waits for."""
 
 # Delivery
 ACK_WAIT_S: Final = 1.0

@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,11 +24,21 @@ Users = Annotated[
     Path, typer.Option("--users", help="The users file: public keys of services and tenants.", envvar="FANFUSE_USERS")
 ]
 Seeds = Annotated[Path, typer.Option("--seeds", help="Folder for the private halves, one file per service.")]
-PerTenant = Annotated[
+OneAccount = Annotated[
     bool,
     typer.Option(
-        "--account-per-tenant",
-        help="An account for each tenant. Without it, all are in one, where tenants must trust one another.",
+        "--one-account",
+        help="All tenants in one account instead of one each. They must trust one another then: through the reply "
+        "subject of a request, the server itself writes for a tenant whatever it names, such as another's answer.",
+    ),
+]
+Connections = Annotated[
+    int | None,
+    typer.Option(
+        "--tenant-connections",
+        min=1,
+        help="Connections that a tenant may have at a time.",
+        show_default=f"{limits.TENANT_CONNECTIONS:,}",
     ),
 ]
 ForNack = Annotated[bool, typer.Option("--nack", help="A key for NACK too, where that operator makes the streams.")]
@@ -68,13 +79,25 @@ def keys(
 
 @deploy_app.command("nats")
 @plainly
-def nats(file: ConfigFile = None, users: Users = DEFAULT_USERS, per_tenant: PerTenant = False) -> None:
-    """Print who may do what on the bus, as nats-server reads it (`include` it in nats.conf, then reload)."""
+def nats(
+    file: ConfigFile = None,
+    users: Users = DEFAULT_USERS,
+    one_account: OneAccount = False,
+    connections: Connections = None,
+) -> None:
+    """Print who may do what on the bus, an account per tenant, as nats-server reads it: `include` it in nats.conf.
+
+    After a change have the server read it again, twice where a tenant is new (deploy/README.md, Tenants).
+    """
     from fanfuse_all_in_one.deploying.nats_users import render_account_per_tenant, render_one_account
     from fanfuse_all_in_one.deploying.users_file import UsersFile
+    from fanfuse_all_in_one.failures import OperatorError
 
-    render = render_account_per_tenant if per_tenant else render_one_account
-    sys.stdout.write(render(UsersFile.read(users), _pools(file)))
+    if one_account and connections:
+        raise OperatorError("--one-account has no limit per tenant: leave --tenant-connections out")
+    known, pools = UsersFile.read(users), _pools(file)
+    in_accounts = partial(render_account_per_tenant, connections=connections or limits.TENANT_CONNECTIONS)
+    sys.stdout.write((render_one_account if one_account else in_accounts)(known, pools))
 
 
 @deploy_app.command("nack")

@@ -11,16 +11,13 @@ from fanfuse_cli.deploying import DEFAULT_USERS, Users
 from fanfuse_cli.failures import plainly
 from fanfuse_cli.options import AsJson, TenantName
 
-tenants_app = typer.Typer(
-    help="Who may ask on the bus. Tenants that do not trust one another: `fanfuse deploy nats --account-per-tenant`.",
-    no_args_is_help=True,
-)
+tenants_app = typer.Typer(help="Who may ask on the bus; each in an account of its own.", no_args_is_help=True)
 
 SeedFile = Annotated[
     Path | None, typer.Option("--seed", help="New file for the private half; without it, <tenant>.nk.")
 ]
 Key = Annotated[str | None, typer.Option("--key", help="Only this public key; without it, all of them.")]
-_NEXT = "next: `fanfuse deploy nats` and reload the server"
+_NEXT = "next: `fanfuse deploy nats`, then have the server read it, twice for a new tenant (deploy/README.md)"
 
 
 @tenants_app.command("add")

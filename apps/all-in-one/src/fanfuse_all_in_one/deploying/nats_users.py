@@ -1,4 +1,4 @@
-"""The part of a nats-server's configuration that says who may do what: `accounts`, in one account or one per tenant.
+"""The part of a nats-server's configuration that says who may do what: `accounts`, one per tenant or one for all.
 
 In: the users file and the pools of workers. Out: text that `nats.conf` includes. It holds public keys only.
 """
@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from fanfuse_all_in_one.deploying.users_file import UsersFile
 from fanfuse_all_in_one.failures import OperatorError
-from fanfuse_contracts import flow, permissions, streams, subjects
+from fanfuse_contracts import flow, limits, permissions, streams, subjects
 from fanfuse_contracts.enums import Kind
 from fanfuse_contracts.permissions import Permissions
 
@@ -20,7 +20,10 @@ _Pools = Iterable[tuple[Kind, str]]
 
 
 def render_one_account(users: UsersFile, pools: _Pools) -> str:
-    """Everybody in one account: permissions keep tenants apart. Raises `OperatorError` where a service has no key."""
+    """Everybody in one account: permissions keep tenants apart, but not what the server writes for them (ADR 0023).
+
+    Raises `OperatorError` where a service has no key.
+    """
     services = _services(users, pools)
     tenants = [
         row for tenant, keys in sorted(users.tenants.items()) for row in _rows(permissions.of_tenant(tenant), keys)
@@ -28,22 +31,38 @@ def render_one_account(users: UsersFile, pools: _Pools) -> str:
     return _rendered({ACCOUNT: {"jetstream": "enabled", "users": [*services, *tenants]}})
 
 
-def render_account_per_tenant(users: UsersFile, pools: _Pools) -> str:
+def render_account_per_tenant(users: UsersFile, pools: _Pools, connections: int = limits.TENANT_CONNECTIONS) -> str:
     """Each tenant in an account of its own, which reaches exactly its own subjects; clients see no difference.
 
     The server itself puts the account's name where the tenant stands, so not even a wrong permission lets one tenant
-    publish for another. Raises `OperatorError` where a service has no key.
+    publish for another. `connections`: how many a tenant may have at a time, on all servers together. Raises
+    `OperatorError` where a service has no key.
     """
     shared = {"jetstream": "enabled", "users": _services(users, pools), "exports": _exports()}
+    bounds = {"max_connections": connections, "max_subscriptions": limits.TENANT_SUBSCRIPTIONS}
     own = {
-        tenant: {"users": _rows(permissions.of_tenant(tenant), keys), "imports": _imports(tenant)}
+        tenant: {"users": _rows(permissions.of_tenant(tenant), keys), "imports": _imports(tenant), "limits": bounds}
         for tenant, keys in sorted(users.tenants.items())
     }
     return _rendered({ACCOUNT: shared, **own})
 
 
 def _rendered(accounts: dict[str, Any]) -> str:
-    return f"{_HEAD}accounts: {json.dumps(accounts, indent=2)}\n"
+    """A line per user and per tenant: what changes is seen in a diff, and a ConfigMap (1 MiB) holds many."""
+    shared = [f'    "{key}": {_one_per_line(value)}' for key, value in accounts[ACCOUNT].items()]
+    lines = ["{\n" + ",\n".join(shared) + "\n  }", *(_line(own) for name, own in accounts.items() if name != ACCOUNT)]
+    named = (f"  {json.dumps(name)}: {text}" for name, text in zip(accounts, lines, strict=True))
+    return _HEAD + "accounts: {\n" + ",\n".join(named) + "\n}\n"
+
+
+def _one_per_line(value: Any) -> str:
+    if not isinstance(value, list):
+        return _line(value)
+    return "[\n" + ",\n".join(f"      {_line(one)}" for one in value) + "\n    ]"
+
+
+def _line(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
 
 
 def _services(users: UsersFile, pools: _Pools) -> list[dict[str, Any]]:
