@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from pydantic import SecretStr, ValidationError
+from pydantic import SecretStr
 from structlog.testing import capture_logs
 
 from fanfuse_all_in_one.connecting import OperatorConnection
@@ -14,7 +14,7 @@ from fanfuse_contracts.access import Access
 from fanfuse_runtime.connection import Connection
 from fanfuse_runtime.metrics import Metrics
 from fanfuse_runtime.server import NatsServer
-from fanfuse_runtime.settings import RuntimeSettings
+from fanfuse_runtime.settings import RuntimeSettings, SettingsError
 from fanfuse_testing.flow import eventually
 from tests.deploy.certificates import write_certificates
 
@@ -106,7 +106,7 @@ async def test_a_loss_over_tls_is_told_and_the_new_connection_ends_as_quietly(
 
 
 def test_what_contradicts_itself_is_refused() -> None:
-    with pytest.raises(ValidationError, match="exclude each other"):
+    with pytest.raises(SettingsError, match="exclude each other"):
         RuntimeSettings(nats_nkey=Path("a"), nats_creds=Path("b"))
     with pytest.raises(ValueError, match="name of its user"):
         Access(password="pw")

@@ -24,8 +24,9 @@ def test_index_with_nothing_running_then_up_finds_it(installation, acme_docs):
     assert len(answer.hits) == 3
 
     up.send_signal(signal.SIGINT)
-    up.communicate(timeout=30)
+    told, _ = up.communicate(timeout=30)
     assert up.returncode == 0
+    assert told.splitlines()[-1] == "stopping  SIGINT"
     assert installation.left_behind() == []
     assert not (installation.data / "bus.json").exists()
 

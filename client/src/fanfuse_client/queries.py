@@ -64,16 +64,18 @@ def _check_size(text: str) -> None:
         raise TooLarge(f"the text has {size} bytes: at most {limits.MAX_TEXT_BYTES} are accepted, shorten it")
 
 
-def explain(error: ValidationError) -> str:
-    """The first faults in one line: `top_k: Input should be less than or equal to 100`."""
+def explain(error: ValidationError, whole: str = "query") -> str:
+    """The first faults in one line: `top_k: Input should be less than or equal to 100`. `whole`: the place of what no
+    single field is at fault for."""
     rows = error.errors(include_url=False, include_context=False, include_input=False)
-    faults = [_fault(row["loc"], row["msg"]) for row in rows[:_MAX_FAULTS]]
+    faults = [_fault(row["loc"] or (whole,), row["msg"]) for row in rows[:_MAX_FAULTS]]
     more = f" (and {len(rows) - _MAX_FAULTS} more)" if len(rows) > _MAX_FAULTS else ""
     return "; ".join(faults) + more
 
 
 def _fault(place: tuple[int | str, ...], message: str) -> str:
-    return f"{'.'.join(map(str, place)) or 'query'}: {message.removeprefix('Value error, ')}"
+    told = message.removeprefix("Value error, ")
+    return f"{'.'.join(map(str, place))}: {told}" if any(place) else told
 
 
 async def named(queries: Iterable[Query | Named] | AsyncIterable[Query | Named]) -> AsyncIterator[Named]:

@@ -9,11 +9,21 @@ from pathlib import Path
 from typing import Any, Final
 
 _ANYBODY: Final = "_INBOX"
+_TLS_FILES: Final = ("ca_file", "cert_file", "key_file")
 
 
 def inbox_prefix(user: str) -> str:
     """Below it a user hears what others answer it, and nobody else does (permissions name it)."""
     return f"{_ANYBODY}_{user}"
+
+
+class AccessError(ValueError):
+    """What is stated can't be used."""
+
+    def __init__(self, message: str, *fields: str) -> None:
+        """`fields`: those of `Access` that it is about."""
+        super().__init__(message)
+        self.fields = fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,20 +44,26 @@ class Access:
     key_file: Path | None = None
 
     def __post_init__(self) -> None:
-        """Raises `ValueError` for what contradicts itself, and for a file that can't be used."""
-        proofs = [self.password, self.nkey, self.creds]
-        if sum(proof is not None for proof in proofs) > 1:
-            raise ValueError("a password, an nkey and a credentials file exclude each other: state one")
+        """Raises `AccessError` for what contradicts itself, and for a file that can't be used."""
+        proofs = self._stated("password", "nkey", "creds")
+        if len(proofs) > 1:
+            raise AccessError("a password, an nkey and a credentials file exclude each other: state one", *proofs)
         if self.password is not None and self.user is None:
-            raise ValueError("a password needs the name of its user")
+            raise AccessError("a password needs the name of its user", "password", "user")
         if (self.cert_file is None) != (self.key_file is None):
-            raise ValueError("a client certificate and its key belong together: state both or none")
-        for path in (self.nkey, self.creds, self.ca_file, self.cert_file, self.key_file):
-            _refuse_unreadable(path)
+            raise AccessError(
+                "a client certificate and its key belong together: state both or none", "cert_file", "key_file"
+            )
+        for name in self._stated("nkey", "creds", *_TLS_FILES):
+            _refuse_unreadable(name, getattr(self, name))
         try:
             self.tls()
         except OSError as error:
-            raise ValueError(f"the certificates or the key can't be used: {error}") from error
+            told = f"the certificates or the key can't be used: {error}"
+            raise AccessError(told, *self._stated(*_TLS_FILES)) from error
+
+    def _stated(self, *names: str) -> list[str]:
+        return [name for name in names if getattr(self, name) is not None]
 
     @property
     def inbox(self) -> str:
@@ -99,10 +115,8 @@ def finish_tls(client: Any) -> None:
         protocol.connection_made(writer.transport)
 
 
-def _refuse_unreadable(path: Path | None) -> None:
-    if path is None:
-        return
+def _refuse_unreadable(name: str, path: Path) -> None:
     try:
         path.open("rb").close()
     except OSError as error:
-        raise ValueError(f"{path} can't be read: {error.strerror}") from error
+        raise AccessError(f"{path} can't be read: {error.strerror}", name) from error

@@ -71,7 +71,8 @@ class Refusals:
         """`inbox`: the prefix below which this connection hears replies. Without one of them it hears none at all."""
         self._inbox = f"{inbox}.".lower()
         self._deaf: Refusal | None = None
-        self._scopes: list[_Scope] = []
+        self._scopes: dict[_Scope, None] = {}
+        """In the order they began."""
 
     def hear(self, error: Exception) -> Refusal | None:
         """Take in an error of the connection: the newest block that it concerns ends with it; all of them, where the
@@ -102,7 +103,7 @@ class Refusals:
         if self._deaf is not None:
             raise RefusedError(self._deaf)
         scope = _Scope(frozenset(map(str.lower, subjects)))
-        self._scopes.append(scope)
+        self._scopes[scope] = None
         try:
             async with scope.ending:
                 yield
@@ -110,7 +111,7 @@ class Refusals:
             if scope.refusal is None:
                 raise
         finally:
-            self._scopes.remove(scope)
+            del self._scopes[scope]
         # Also where the block was over before it could be ended: what it waited for came together with the refusal.
         if scope.refusal is not None:
             raise RefusedError(scope.refusal)

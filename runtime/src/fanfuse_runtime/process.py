@@ -11,8 +11,6 @@ from contextlib import suppress
 from types import TracebackType
 from typing import NoReturn
 
-from pydantic import ValidationError
-
 from fanfuse_runtime.compose import Process
 from fanfuse_runtime.configfile import ConfigError
 from fanfuse_runtime.corpus_store import RegistryError
@@ -20,7 +18,7 @@ from fanfuse_runtime.logs import LogLevelError, configure_logs, get_logger
 from fanfuse_runtime.masking import mask
 from fanfuse_runtime.ops import OpsPortError
 from fanfuse_runtime.service import ServiceFactory
-from fanfuse_runtime.settings import RuntimeSettings
+from fanfuse_runtime.settings import RuntimeSettings, SettingsError
 from fanfuse_runtime.setup import SetupError
 from fanfuse_runtime.tasks import end_tasks
 
@@ -32,7 +30,7 @@ async def serve(factories: Sequence[ServiceFactory], settings: RuntimeSettings) 
     """Run until a signal asks to stop."""
     process = Process(settings)
     starting = asyncio.ensure_future(process.start(factories))
-    asked = asyncio.ensure_future(stop_on_signals().wait())
+    asked = stop_on_signals()
     try:
         # A start waits for its broker for as long as it takes, but never against a signal.
         await asyncio.wait((starting, asked), return_when=asyncio.FIRST_COMPLETED)
@@ -40,24 +38,32 @@ async def serve(factories: Sequence[ServiceFactory], settings: RuntimeSettings) 
             await starting
             await asked
     finally:
+        if asked.done():
+            _log.info("process.stopping", signal=asked.result().name)
         asked.cancel()
         await end_tasks((starting,))
         await process.stop()
 
 
-def stop_on_signals() -> asyncio.Event:
-    """Set by SIGTERM and SIGINT; a second one changes nothing."""
-    stop = asyncio.Event()
+def stop_on_signals() -> "asyncio.Future[signal.Signals]":
+    """Done with SIGTERM or SIGINT, whichever comes first."""
     loop = asyncio.get_running_loop()
+    stop: asyncio.Future[signal.Signals] = loop.create_future()
 
-    def ask(_number: int, _frame: object) -> None:
+    def ask(number: int, _frame: object) -> None:
         with suppress(RuntimeError):  # the loop is closed: the process is about to end
-            loop.call_soon_threadsafe(stop.set)
+            loop.call_soon_threadsafe(note_first, stop, number)
 
     for number in _SIGNALS:
         # The loop's own handlers go with the loop, and a signal after that would end the process as a failure.
         signal.signal(number, ask)
     return stop
+
+
+def note_first(stop: "asyncio.Future[signal.Signals]", number: int) -> None:
+    """Take in a signal that asks to stop; a second one changes nothing."""
+    if not stop.done():
+        stop.set_result(signal.Signals(number))
 
 
 def ignore_signals() -> None:
@@ -74,10 +80,7 @@ def main(*factories: ServiceFactory) -> None:
         sys.excepthook = _log_crash
         asyncio.run(serve(factories, settings))
         ignore_signals()
-    except ValidationError as error:
-        faults = (f"{'.'.join(map(str, row['loc']))}: {row['msg']}" for row in error.errors())
-        _refuse(f"{error.title}: {'; '.join(faults)}")
-    except (ConfigError, LogLevelError, OpsPortError, RegistryError, SetupError) as error:
+    except (ConfigError, LogLevelError, OpsPortError, RegistryError, SettingsError, SetupError) as error:
         _refuse(str(error))
 
 

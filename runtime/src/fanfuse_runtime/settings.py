@@ -3,16 +3,59 @@
 A blank variable counts as unset. Precedence: argument > environment > default.
 """
 
+from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, AliasChoices, Field, SecretStr, model_validator
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    Field,
+    ModelWrapValidatorHandler,
+    SecretStr,
+    ValidationError,
+    model_validator,
+)
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from fanfuse_contracts import limits
-from fanfuse_contracts.access import Access
+from fanfuse_contracts.access import Access, AccessError
 from fanfuse_contracts.addresses import checked_addresses
+
+
+class SettingsError(Exception):
+    """Settings can't be used; each line names the variables that state the value, and says what is wrong with it."""
+
+
+class ProcessSettings(BaseSettings):
+    """Settings of a process, stated by variables of the environment. A fault is a `SettingsError`."""
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _told_by_variables(cls, stated: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        try:
+            return handler(stated)
+        except ValidationError as error:
+            raise SettingsError("\n".join(cls._faults(error))) from error
+
+    @classmethod
+    def _faults(cls, error: ValidationError) -> Iterator[str]:
+        for row in error.errors(include_url=False, include_input=False):
+            yield f"{cls.stated_by(str(row['loc'][0]))}: {row['msg'].removeprefix('Value error, ')}"
+
+    @classmethod
+    def stated_by(cls, *names: str) -> str:
+        """The variables that state these settings, for a message."""
+        return ", ".join(" or ".join(cls.variables(name)) for name in names)
+
+    @classmethod
+    def variables(cls, name: str) -> list[str]:
+        """The variables that state a setting, the first one before the others."""
+        alias = cls.model_fields[name].validation_alias
+        if isinstance(alias, AliasChoices):
+            return [str(choice) for choice in alias.choices if str(choice).isupper()]
+        return [f"{cls.model_config.get('env_prefix', '')}{name.upper()}"]
 
 
 class Creates(StrEnum):
@@ -24,7 +67,7 @@ class Creates(StrEnum):
     NOTHING = "nothing"
 
 
-class RuntimeSettings(BaseSettings):
+class RuntimeSettings(ProcessSettings):
     """One process of Fanfuse."""
 
     model_config = SettingsConfigDict(
@@ -69,11 +112,14 @@ class RuntimeSettings(BaseSettings):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        self.access()
+        try:
+            self.access()
+        except AccessError as error:
+            raise SettingsError(f"{self.stated_by(*(f'nats_{name}' for name in error.fields))}: {error}") from error
         return self
 
     def access(self) -> Access:
-        """Who this process is on the bus; raises `ValueError` for what contradicts itself."""
+        """Who this process is on the bus; raises `AccessError` for what contradicts itself."""
         return Access(
             user=self.nats_user,
             password=self.nats_password.get_secret_value() if self.nats_password is not None else None,

@@ -1,7 +1,6 @@
 """Budgets, blame, sampling, cancellations, texts and pools: the workers' small rules."""
 
 import pytest
-from pydantic import ValidationError
 
 from fanfuse_backend_workers.domain.budget import time_for_search_ms
 from fanfuse_backend_workers.domain.outcomes import OutcomeSampler, Row, is_backend_fault
@@ -12,6 +11,7 @@ from fanfuse_contracts import limits
 from fanfuse_contracts.enums import FailureKind, Kind
 from fanfuse_contracts.retrieval import ChunkText, Failure
 from fanfuse_runtime.cancelled import MAX_REMEMBERED, REMEMBERED_S, Cancelled
+from fanfuse_runtime.settings import SettingsError
 
 DOWN = Failure(kind=FailureKind.UNAVAILABLE, message="down")
 BACKEND = (Kind.VECTOR, "main")
@@ -99,5 +99,5 @@ def test_settings_come_from_the_environment_and_blank_is_unset(monkeypatch: pyte
     monkeypatch.setenv("FANFUSE_WORKER_IN_FLIGHT", "3 ")
     assert (WorkerSettings().pools, WorkerSettings().in_flight) == ((Pool(Kind.GRAPH, "main"),), 3)
     monkeypatch.setenv("FANFUSE_WORKER_POOLS", "graph")
-    with pytest.raises(ValidationError, match="pools"):
+    with pytest.raises(SettingsError, match="FANFUSE_WORKER_POOLS"):
         WorkerSettings()

@@ -1,5 +1,6 @@
 """What a command was told and can't use: one plain line that names it, and exit code 2."""
 
+import json
 import socket
 import subprocess
 import sys
@@ -62,6 +63,24 @@ def test_what_a_file_can_not_do_is_told_with_its_path(capsys: pytest.CaptureFixt
         command()
     assert ended.value.exit_code == 2
     assert capsys.readouterr().err == f"fanfuse: {tmp_path}/absent: No such file or directory\n"
+
+
+def test_a_service_says_which_signal_stopped_it() -> None:
+    """Also one that still waits for its bus."""
+    command = [sys.executable, "-m", "fanfuse_classifier"]
+    env = {"PATH": "", "NATS_URL": "nats://127.0.0.1:1", "FANFUSE_LOG_LEVEL": "info"}
+    with subprocess.Popen(command, env=env, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as service:
+        assert service.stderr is not None
+        assert service.stdout is not None
+        told = ""
+        while "bus.error" not in told:
+            told = service.stderr.readline()
+            assert told, service.stdout.read()
+        service.terminate()
+        lines = [json.loads(line) for line in service.stderr.read().splitlines()]
+    assert service.returncode == 0
+    named = [(line["event"], line.get("signal")) for line in lines if line["component"] == "process"]
+    assert named == [("process.stopping", "SIGTERM"), ("process.stopped", None)]
 
 
 @pytest.mark.parametrize("variable", ["FANFUSE_OPS_PORT", "NATS_URL"])

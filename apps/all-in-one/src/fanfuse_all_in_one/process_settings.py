@@ -4,18 +4,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from pydantic import AliasChoices
 from pydantic.fields import FieldInfo
-from pydantic_settings import BaseSettings
 
 from fanfuse_backend_workers.settings import WorkerSettings
 from fanfuse_classifier.settings import ClassifierSettings
 from fanfuse_corpus_router.settings import RouterSettings
 from fanfuse_fuser.settings import FuserSettings
 from fanfuse_health.settings import HealthSettings
-from fanfuse_runtime.settings import RuntimeSettings
+from fanfuse_runtime.settings import ProcessSettings, RuntimeSettings
 
-SETTINGS: Final[dict[str, type[BaseSettings]]] = {
+SETTINGS: Final[dict[str, type[ProcessSettings]]] = {
     "every process": RuntimeSettings,
     "classifier": ClassifierSettings,
     "corpus-router": RouterSettings,
@@ -30,17 +28,14 @@ class Setting:
     """One setting of a process."""
 
     process: str
-    owner: type[BaseSettings]
+    owner: type[ProcessSettings]
     name: str
     field: FieldInfo
 
     @property
     def variables(self) -> list[str]:
         """The variables that state it, the first one before the others."""
-        alias = self.field.validation_alias
-        if isinstance(alias, AliasChoices):
-            return [str(choice) for choice in alias.choices if str(choice).isupper()]
-        return [f"{self.owner.model_config.get('env_prefix', '')}{self.name.upper()}"]
+        return self.owner.variables(self.name)
 
 
 def all_settings() -> Iterator[Setting]:

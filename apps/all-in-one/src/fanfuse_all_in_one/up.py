@@ -7,7 +7,7 @@ import asyncio
 import signal
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -21,6 +21,7 @@ from fanfuse_contracts.config import FanfuseConfig
 from fanfuse_contracts.enums import Stage
 from fanfuse_runtime.compose import compose
 from fanfuse_runtime.corpus_store import RegistryError
+from fanfuse_runtime.process import note_first
 from fanfuse_runtime.server import ServerStartError
 from fanfuse_runtime.settings import RuntimeSettings
 from fanfuse_runtime.tasks import end_tasks
@@ -72,9 +73,10 @@ def _alone(options: UpOptions) -> AbstractContextManager[None]:
 
 
 async def _serve(options: UpOptions, bus: DataBus, say: Say) -> None:
-    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    stop: asyncio.Future[signal.Signals] = loop.create_future()
     for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+        loop.add_signal_handler(number, note_first, stop, number)
     settings = runtime_settings(options, bus.url)
     async with compose(*select_factories(options.only), settings=settings, config=options.config) as process:
         stages = ", ".join(service.stage.value for service in process.services)
@@ -88,24 +90,23 @@ async def _serve(options: UpOptions, bus: DataBus, say: Say) -> None:
             await _until_stopped(stop, bus, joined, say)
         finally:
             await end_tasks((faults,))
-        say("stopping")
+        say(f"stopping  {stop.result().name}")
 
 
-async def _until_stopped(stop: asyncio.Event, bus: DataBus, joined: Path | None, say: Say) -> None:
+async def _until_stopped(stop: "asyncio.Future[signal.Signals]", bus: DataBus, joined: Path | None, say: Say) -> None:
     """Wait for a signal; a bus of our own that dies meanwhile is started again, and the services reconnect to it.
 
     `joined`: the data directory whose bus another command runs. Raises `OperatorError` where our own keeps dying, or
     where whoever runs the other one has ended.
     """
     revivals, last_seen = 0, time.monotonic()
-    while not stop.is_set():
-        with suppress(TimeoutError):
-            await asyncio.wait_for(stop.wait(), _LOOK_AT_BUS_EVERY_S)
+    while not stop.done():
+        await asyncio.wait((stop,), timeout=_LOOK_AT_BUS_EVERY_S)
         if joined is None or find_bus(joined) is not None:
             last_seen = time.monotonic()
         elif time.monotonic() - last_seen > _BUS_GONE_S:
             raise OperatorError(f"the bus of {joined} is gone: whoever started it has ended")
-        if stop.is_set() or not bus.revive():
+        if stop.done() or not bus.revive():
             continue
         revivals += 1
         if revivals > _MAX_REVIVALS:

@@ -48,12 +48,13 @@ def _stop_for(error: Exception) -> None:
 
     from fanfuse_client.queries import explain
     from fanfuse_runtime.configfile import ConfigError
+    from fanfuse_runtime.settings import SettingsError
 
     if isinstance(error, _failed()):
         stop(str(error), FAILED)
     if isinstance(error, ValidationError):
-        stop(f"{error.title}: {explain(error)}", USAGE)
-    if isinstance(error, ConfigError):
+        stop(f"{error.title}: {explain(error, whole='')}", USAGE)
+    if isinstance(error, ConfigError | SettingsError):
         for line in str(error).splitlines()[:-1]:
             print(f"fanfuse: {line}", file=sys.stderr)
         stop(str(error).splitlines()[-1], USAGE)

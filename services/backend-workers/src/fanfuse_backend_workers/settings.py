@@ -3,10 +3,11 @@
 from typing import Annotated
 
 from pydantic import BeforeValidator, Field
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic_settings import NoDecode, SettingsConfigDict
 
 from fanfuse_backend_workers.domain.pools import Pool, parse_pools
 from fanfuse_contracts import limits
+from fanfuse_runtime.settings import ProcessSettings
 
 DEFAULT_POOLS = "vector/main,keyword/main,graph/main"
 
@@ -15,7 +16,7 @@ def _pools(value: object) -> object:
     return parse_pools(value) if isinstance(value, str) else value
 
 
-class WorkerSettings(BaseSettings):
+class WorkerSettings(ProcessSettings):
     """One process of workers."""
 
     model_config = SettingsConfigDict(env_prefix="FANFUSE_WORKER_", env_ignore_empty=True, extra="ignore", frozen=True)

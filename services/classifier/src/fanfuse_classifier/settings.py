@@ -6,12 +6,13 @@ A blank variable counts as unset.
 from typing import Annotated
 
 from pydantic import Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import SettingsConfigDict
 
 from fanfuse_contracts import limits
+from fanfuse_runtime.settings import ProcessSettings
 
 
-class ClassifierSettings(BaseSettings):
+class ClassifierSettings(ProcessSettings):
     """One classifier."""
 
     model_config = SettingsConfigDict(

@@ -6,12 +6,13 @@ How corpora are selected is no setting of the process but a section of the opera
 from typing import Annotated
 
 from pydantic import Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import SettingsConfigDict
 
 from fanfuse_contracts import limits
+from fanfuse_runtime.settings import ProcessSettings
 
 
-class RouterSettings(BaseSettings):
+class RouterSettings(ProcessSettings):
     """One instance of the corpus router."""
 
     model_config = SettingsConfigDict(env_prefix="FANFUSE_ROUTER_", env_ignore_empty=True, extra="ignore", frozen=True)

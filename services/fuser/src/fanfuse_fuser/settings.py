@@ -3,12 +3,13 @@
 from typing import Annotated
 
 from pydantic import Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import SettingsConfigDict
 
 from fanfuse_contracts import limits
+from fanfuse_runtime.settings import ProcessSettings
 
 
-class FuserSettings(BaseSettings):
+class FuserSettings(ProcessSettings):
     """One fuser."""
 
     model_config = SettingsConfigDict(env_prefix="FANFUSE_FUSER_", env_ignore_empty=True, extra="ignore", frozen=True)

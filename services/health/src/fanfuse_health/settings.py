@@ -6,15 +6,16 @@ Every replica must run with the same ones, for each decides alone and the first 
 from typing import Annotated
 
 from pydantic import Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import SettingsConfigDict
 
 from fanfuse_contracts import limits
 from fanfuse_health.domain.rules import Rules
+from fanfuse_runtime.settings import ProcessSettings
 
 _Seconds = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
 
 
-class HealthSettings(BaseSettings):
+class HealthSettings(ProcessSettings):
     """When a backend counts as degraded, and how it comes back."""
 
     model_config = SettingsConfigDict(env_prefix="FANFUSE_HEALTH_", env_ignore_empty=True, extra="ignore", frozen=True)
