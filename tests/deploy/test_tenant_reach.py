@@ -6,6 +6,7 @@ except for connections, which only an account bounds.
 
 import asyncio
 import json
+import urllib.request
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from functools import partial
@@ -16,9 +17,10 @@ import pytest
 from nats.aio.client import Client as NatsClient
 from nats.errors import Error as NatsError
 
-from fanfuse_all_in_one.deploying.nats_users import render_account_per_tenant, render_one_account
+from fanfuse_all_in_one.deploying.nats_users import ACCOUNT, render_account_per_tenant, render_one_account
 from fanfuse_contracts import limits, permissions, streams, subjects
 from fanfuse_testing.flow import eventually
+from fanfuse_testing.ports import free_port
 from tests.deploy.restricted import Installation, install
 
 WAYS = {"account per tenant": render_account_per_tenant, "one account": render_one_account}
@@ -105,6 +107,35 @@ async def test_no_reply_acknowledges_work_of_another(installation: Installation,
 
 def log_of(installation: Installation) -> list[str]:
     return (installation.folder / "nats" / "nats-server.log").read_text(errors="replace").splitlines()
+
+
+async def test_replies_that_never_come_are_forgotten_soon(tmp_path: Path) -> None:
+    """Each keeps a subscription of the server in the services' account, by NATS' default for two minutes."""
+    port = free_port()
+    installation = install(tmp_path)
+    with (installation.config / "nats.conf").open("a") as config:
+        config.write(f'http: "127.0.0.1:{port}"\n')
+    with installation.server:
+        await installation.set_up()
+        async with AsyncExitStack() as stack:
+            acme, fuser = [
+                await stack.enter_async_context(await connected(installation, user)) for user in ("acme", "FUSER")
+            ]
+            heard = await fuser.subscribe(subjects.QUERY_CANCELLED)
+            await fuser.flush()
+            for number in range(100):
+                await acme.publish(subjects.query_cancelled("acme", f"q{number}"), b"", reply=f"_INBOX_acme.{number}")
+            for _ in range(100):
+                await heard.next_msg(timeout=30)
+            assert await eventually(lambda: no_way_back(port), 30, 0.5)
+
+
+async def no_way_back(port: int) -> bool:
+    """No reply is waited for: of what FANFUSE exports nothing is mapped to a subject of a tenant."""
+    url = f"http://127.0.0.1:{port}/accountz?acc={ACCOUNT}"
+    with await asyncio.to_thread(urllib.request.urlopen, url, timeout=5) as response:
+        detail = json.load(response)["account_detail"]
+    return not detail.get("responses")
 
 
 async def test_a_tenant_with_too_many_connections_is_refused_and_the_others_are_not(tmp_path: Path) -> None:
