@@ -33,6 +33,7 @@ from fanfuse_runtime.server import NatsServer
 from fanfuse_runtime.service import ServiceFactory
 from fanfuse_runtime.settings import Creates, RuntimeSettings
 from fanfuse_runtime.setup import ensure_consumer, ensure_topology
+from fanfuse_testing.faults.cluster import NatsCluster
 from tests.deploy.certificates import write_certificates
 from tests.deploy.rendered import K8S
 
@@ -46,7 +47,7 @@ class Installation:
     """Keys of everybody in a folder, and the server's configuration made of them."""
 
     folder: Path
-    server: NatsServer
+    server: NatsServer | NatsCluster
     users: UsersFile
     render: Render
     ca_file: Path | None = None
@@ -95,7 +96,7 @@ class Installation:
 
     async def set_up(self) -> None:
         """What `fanfuse deploy setup` does, as its user."""
-        client = await nats.connect(self.server.url, **self.access(permissions.SETUP).options())
+        client = await nats.connect(self.server.url.split(","), **self.access(permissions.SETUP).options())
         js = client.jetstream()
         await ensure_topology(js)
         for kind, pool in POOLS:

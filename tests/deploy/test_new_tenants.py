@@ -161,6 +161,11 @@ async def test_servers_of_a_cluster_read_the_file_one_after_the_other(
             await fuser.publish(subjects.query_answered("newt", f"q{number}"), b"{}")
             assert (await heard.next_msg(timeout=30)).subject == subjects.query_answered("newt", f"q{number}")
             await fuser.close()
+        installation = Installation(tmp_path, cluster, changed, render_account_per_tenant)
+        await installation.set_up()
+        async with installation.services():
+            answer = await eventually(lambda: answered(installation, "newt", "whole"), 60)
+            assert answer.status is Status.REJECTED, "it has no corpus"
         assert early.is_connected
         await early.close()
 
