@@ -72,7 +72,7 @@ def test_an_operators_command_of_a_tenant_says_who_may(installation: Installatio
 
 def test_a_service_may_not_look_at_everything(installation: Installation) -> None:
     """It may connect and compare: it is refused later, and hears it as soon."""
-    assert "user OPERATOR may" in run_as(installation, "CLASSIFIER", "CLASSIFIER", "status")
+    assert "user OPERATOR may" in run_as(installation, "CLASSIFIER", "CLASSIFIER", "health", "list")
 
 
 def test_the_setup_step_is_a_user_of_its_own(installation: Installation) -> None:

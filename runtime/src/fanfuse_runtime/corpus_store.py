@@ -33,11 +33,14 @@ class ReadOnlyStoreError(RegistryError):
 class UnreadableCardError(RegistryError):
     """What is registered under this name is no card that this version can read."""
 
-    def __init__(self, tenant: str, corpus: str, why: str) -> None:
+    def __init__(self, tenant: str, corpus: str, why: str, revision: int = 0) -> None:
+        """`revision`: of what stands there; a deletion must name it."""
         super().__init__(
             f"corpus {corpus} of tenant {tenant} is registered with a card that this version can't read ({why}): "
-            "use the version that wrote it, or correct the registry"
+            f"use the version that wrote it, or take it away with `fanfuse delete --tenant {tenant} --corpus {corpus}` "
+            "and index again"
         )
+        self.tenant, self.corpus, self.revision = tenant, corpus, revision
 
 
 class StoreUnavailableError(RegistryError):
@@ -50,19 +53,29 @@ class Registered:
 
     card: CorpusCard | None
     revision: int
+    fault: UnreadableCardError | None = None
+    """Why what stands there is no card."""
 
 
-def stored_card(tenant: str, corpus: str, data: bytes) -> CorpusCard:
+def registered_card(tenant: str, corpus: str, data: bytes, revision: int) -> Registered:
+    """What a registry holds under this name, readable or not."""
+    try:
+        return Registered(stored_card(tenant, corpus, data, revision), revision)
+    except UnreadableCardError as error:
+        return Registered(None, revision, error)
+
+
+def stored_card(tenant: str, corpus: str, data: bytes, revision: int = 0) -> CorpusCard:
     """The card that a registry holds under this name; raises `UnreadableCardError`, also for the card of another."""
     try:
         card = CorpusCard.from_stored(data)
     except ValidationError as error:
         first = error.errors()[0]
         why = f"{'.'.join(map(str, first['loc'])) or 'the card'}: {first['msg']}"
-        raise UnreadableCardError(tenant, corpus, why) from error
+        raise UnreadableCardError(tenant, corpus, why, revision) from error
     if (card.tenant, card.corpus) != (tenant, corpus):
         # Under another's name it would be told to a tenant that it is not of.
-        raise UnreadableCardError(tenant, corpus, f"it is the card of {card.tenant}/{card.corpus}")
+        raise UnreadableCardError(tenant, corpus, f"it is the card of {card.tenant}/{card.corpus}", revision)
     return card
 
 
@@ -123,7 +136,7 @@ class CorpusStore(CorporaReader, Protocol):
         ...
 
     async def read_all(self) -> tuple[Registered, ...]:
-        """Every readable card as it stands now, by tenant and id."""
+        """Every card as it stands now, by tenant and id; of one that can't be read, why."""
         ...
 
     def objection(self, card: CorpusCard) -> str | None:

@@ -6,7 +6,7 @@ of its stream.
 
 import asyncio
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Final
 
 from nats.errors import Error as NatsError
@@ -22,7 +22,7 @@ from fanfuse_runtime.corpus_store import (
     Registered,
     RegistryError,
     StoreUnavailableError,
-    UnreadableCardError,
+    registered_card,
     stored_card,
 )
 from fanfuse_runtime.known import KnownCards
@@ -51,19 +51,19 @@ class KvCorpusStore(BucketView[CorpusCard], KnownCards):
         except KeyNotFoundError as error:
             deleted = error.entry.revision if error.entry is not None else None
             return Registered(None, deleted or 0)
-        return Registered(_card(tenant, corpus, entry), entry.revision or 0)
+        revision = entry.revision or 0
+        return Registered(stored_card(tenant, corpus, entry.value or b"", revision), revision)
 
     async def read_all(self) -> tuple[Registered, ...]:
-        """Every readable card as it stands now, by tenant and id."""
+        """Every card as it stands now, by tenant and id; of one that can't be read, why."""
         with _plainly():
             async with asyncio.timeout(_READ_ALL_S):
                 entries = await self._entries()
-        found: list[Registered] = []
-        for entry in sorted(entries, key=lambda each: _name(each.key)):
-            if self._is_key(entry.key):
-                with suppress(UnreadableCardError):
-                    found.append(Registered(_card(*_name(entry.key), entry), entry.revision or 0))
-        return tuple(found)
+        return tuple(
+            registered_card(*_name(entry.key), entry.value or b"", entry.revision or 0)
+            for entry in sorted(entries, key=lambda each: _name(each.key))
+            if self._is_key(entry.key)
+        )
 
     async def _entries(self) -> list[KeyValue.Entry]:
         watcher = await (await self._open()).watchall(ignore_deletes=True)
@@ -114,10 +114,6 @@ class KvCorpusStore(BucketView[CorpusCard], KnownCards):
 def _name(key: str) -> tuple[str, str]:
     tenant, _, corpus = key.partition(".")
     return tenant, corpus
-
-
-def _card(tenant: str, corpus: str, entry: KeyValue.Entry) -> CorpusCard:
-    return stored_card(tenant, corpus, entry.value or b"")
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from fanfuse_runtime.corpus_store import (
     Registered,
     StoreUnavailableError,
     UnreadableCardError,
+    registered_card,
     stored_card,
 )
 from fanfuse_runtime.known import KnownCards
@@ -154,19 +155,16 @@ class PostgresCorpusStore(KnownCards):
             row = await connection.fetchrow(_READ, tenant, corpus)
         if row is None:
             return Registered(None, 0)
-        card = None if row["card"] is None else stored_card(tenant, corpus, row["card"].encode())
+        card = None if row["card"] is None else stored_card(tenant, corpus, row["card"].encode(), row["revision"])
         return Registered(card, row["revision"])
 
     async def read_all(self) -> tuple[Registered, ...]:
-        """Every readable card as it stands now, by tenant and id."""
+        """Every card as it stands now, by tenant and id; of one that can't be read, why."""
         async with self._connected() as connection:
             rows = await connection.fetch(_READ_ALL)
-        found: list[Registered] = []
-        for row in rows:
-            with suppress(UnreadableCardError):
-                card = stored_card(row["tenant"], row["corpus"], row["card"].encode())
-                found.append(Registered(card, row["revision"]))
-        return tuple(found)
+        return tuple(
+            registered_card(row["tenant"], row["corpus"], row["card"].encode(), row["revision"]) for row in rows
+        )
 
     def objection(self, card: CorpusCard) -> str | None:
         """None: any card can be registered here."""

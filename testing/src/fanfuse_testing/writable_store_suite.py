@@ -70,10 +70,16 @@ class WritableStoreSuite(StoreSuite):
         async with self.writing() as store, self.following() as reader:
             await self.write_raw("acme", "docs", b'{"tenant": "acme", "corpus": "docs", "chunks": -1}')
             await eventually(lambda: reader.get("acme", "docs") is None)
-            with pytest.raises(UnreadableCardError, match=r"corpus docs of tenant acme.*chunks"):
+            with pytest.raises(UnreadableCardError, match=r"corpus docs of tenant acme.*chunks") as found:
                 await store.read("acme", "docs")
             await self.write_raw("acme", "docs", DOCS.to_json())
             await eventually(lambda: reader.get("acme", "docs") == DOCS)
+            await self.write_raw("acme", "docs", b'{"chunks": -1}')
+            with pytest.raises(ConflictError):
+                await store.delete("acme", "docs", found.value.revision)
+            (unreadable,) = [each for each in await store.read_all() if each.fault is not None]
+            await applied(reader, await store.delete("acme", "docs", unreadable.revision))
+            assert (await store.read("acme", "docs")).card is None
 
     async def test_a_card_under_another_s_name_is_never_told(self) -> None:
         """A tenant is never shown a card of another, whatever somebody wrote."""
@@ -83,7 +89,9 @@ class WritableStoreSuite(StoreSuite):
             revision = await store.put(LEGAL, 0)
             await applied(reader, revision)
             assert reader.of_tenant("acme") == (DOCS, LEGAL)
-            assert [found.card for found in await store.read_all()] == [DOCS, LEGAL, OTHERS]
+            found = await store.read_all()
+            assert [each.card for each in found] == [DOCS, LEGAL, None, OTHERS]
+            assert "globex/docs" in str(found[2].fault)
             with pytest.raises(UnreadableCardError, match="globex/docs"):
                 await store.read("acme", "stolen")
 

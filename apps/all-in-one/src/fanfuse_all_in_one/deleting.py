@@ -14,12 +14,12 @@ from fanfuse_all_in_one.indexing import Progress, rebuild_corpus
 from fanfuse_all_in_one.operating import Operator
 from fanfuse_all_in_one.publishing import refuse_unstated_servers, remove_from_servers
 from fanfuse_all_in_one.stored_answers import remove_answers, shown_ids
-from fanfuse_all_in_one.switching import settle, take_out, wait_answered
+from fanfuse_all_in_one.switching import remove_files, settle, take_out, wait_answered, wait_applied
 from fanfuse_backend_workers.generations import CorpusName, read_chunks
 from fanfuse_contracts.chunks import Chunk
 from fanfuse_contracts.corpus import CorpusCard
 from fanfuse_runtime.configfile import ConfigError
-from fanfuse_runtime.corpus_store import Registered
+from fanfuse_runtime.corpus_store import Registered, UnreadableCardError
 
 _NAMED: Final = 5
 
@@ -43,7 +43,10 @@ async def delete_chunks(
     progress: Progress = lambda part, done: None,
 ) -> Deleted:
     """Delete; raises `UnknownCorpusError`, `UnknownChunkError` (nothing was changed) or another `OperatorError`."""
-    before = await operator.card(tenant, corpus)
+    before = await operator.what_stands(tenant, corpus)
+    if before.fault is not None:
+        await _take_out_unreadable(operator, data_dir, before.fault, ids)
+        return Deleted(0, None, await remove_answers(operator.bus, tenant, corpus, None))
     if before.card is None and ids is None and await _complete(operator, tenant, corpus):
         await wait_answered(operator)
         return Deleted(0, None, await remove_answers(operator.bus, tenant, corpus, None))
@@ -60,6 +63,19 @@ async def delete_chunks(
     await wait_answered(operator)
     answers = await remove_answers(operator.bus, tenant, corpus, None if gone is None else gone | absent)
     return Deleted(card.chunks if gone is None else len(gone), left, answers)
+
+
+async def _take_out_unreadable(
+    operator: Operator, data_dir: Path, found: UnreadableCardError, ids: Iterable[str] | None
+) -> None:
+    """Take a record out that says nothing of its corpus, and whatever is kept under its name."""
+    if ids is not None:
+        raise OperatorError(str(found))
+    name = CorpusName(found.tenant, found.corpus)
+    await wait_applied(operator, await operator.delete_card(*name, found.revision))
+    remove_files(data_dir, name)
+    await _complete(operator, *name)
+    await wait_answered(operator)
 
 
 async def _complete(operator: Operator, tenant: str, corpus: str) -> bool:

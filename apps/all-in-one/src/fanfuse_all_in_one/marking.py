@@ -12,7 +12,7 @@ from typing import Final, Protocol
 
 from fanfuse_all_in_one.failures import ConflictError, OperatorError
 from fanfuse_all_in_one.operating import Operator
-from fanfuse_contracts import flow, subjects
+from fanfuse_contracts import flow, streams, subjects
 from fanfuse_contracts.enums import Kind
 from fanfuse_contracts.health import BackendState, ProbeReply, ProbeRequest
 from fanfuse_contracts.tokens import check_token
@@ -36,6 +36,8 @@ class BackendStanding:
     backend: str
     state: BackendState | None = None
     age_s: float = 0.0
+    unreadable: str = ""
+    """Why this version makes nothing of its record: the backend counts as healthy then."""
 
     @property
     def left_s(self) -> float | None:
@@ -59,15 +61,19 @@ def parse_backend(text: str) -> BackendKey:
 
 async def backend_standings(operator: Operator) -> tuple[BackendStanding, ...]:
     """Every backend that a corpus is wired with or that ever had a state, by kind and name."""
+    unreadable: dict[str, str] = {}
     with _plainly():
-        stored = await BucketStateStore(operator.bus).read_all()
+        stored = await BucketStateStore(operator.bus, unreadable.__setitem__).read_all()
     wired = {BackendKey(wiring.kind, wiring.backend) for card in await operator.cards() for wiring in card.backends}
-    return tuple(_standing(key, stored.get(key)) for key in sorted(wired | stored.keys()))
+    return tuple(
+        _standing(key, stored.get(key), unreadable.get(streams.backend_key(key.kind, key.backend), ""))
+        for key in sorted(wired | stored.keys())
+    )
 
 
-def _standing(key: BackendKey, stored: Stored | None) -> BackendStanding:
+def _standing(key: BackendKey, stored: Stored | None, unreadable: str) -> BackendStanding:
     if stored is None or stored.record is None:
-        return BackendStanding(*key)
+        return BackendStanding(*key, unreadable=unreadable)
     return BackendStanding(*key, stored.record, stored.age_s)
 
 
@@ -103,7 +109,7 @@ async def _refuse_unknown(operator: Operator, key: BackendKey) -> None:
 
 
 async def _write(operator: Operator, key: BackendKey, say: _Say) -> BackendState:
-    store = BucketStateStore(operator.bus)
+    store = BucketStateStore(operator.bus, lambda _key, _why: None)  # what is written takes its place
     said_before: BackendState | None = None
     for attempt in range(_TRIES):
         with _plainly():

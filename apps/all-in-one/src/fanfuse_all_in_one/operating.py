@@ -32,7 +32,7 @@ from fanfuse_runtime.bus import Bus
 from fanfuse_runtime.clock import BrokerClock
 from fanfuse_runtime.configfile import load_config
 from fanfuse_runtime.corpus_store import ConflictError as StoreConflictError
-from fanfuse_runtime.corpus_store import CorpusStore, Registered, RegistryError
+from fanfuse_runtime.corpus_store import CorpusStore, Registered, RegistryError, UnreadableCardError
 from fanfuse_runtime.masking import mask
 from fanfuse_runtime.memory_store import MemoryCorpusStore
 from fanfuse_runtime.pools import PoolsView
@@ -105,6 +105,14 @@ class Operator:
         """The card of a corpus, with the revision a write must name."""
         with _plainly():
             return await self._corpora.read(tenant, corpus)
+
+    async def what_stands(self, tenant: str, corpus: str) -> Registered:
+        """The same; of a card that can't be read, why."""
+        with _plainly():
+            try:
+                return await self._corpora.read(tenant, corpus)
+            except UnreadableCardError as error:
+                return Registered(None, error.revision, error)
 
     async def put_card(self, card: CorpusCard, over: int) -> int:
         """Write a card over a known revision; returns the new one. Raises `ConflictError`, `OperatorError`."""

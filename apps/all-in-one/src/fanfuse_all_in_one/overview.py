@@ -4,15 +4,25 @@ In: an operator's connection. Out: frozen data, for a screen or as JSON. It chan
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
+from nats.errors import Error as NatsError
+
+from fanfuse_all_in_one.failures import OperatorError
 from fanfuse_all_in_one.marking import BackendStanding, backend_standings
 from fanfuse_all_in_one.operating import Operator, StreamLoad
 from fanfuse_all_in_one.quality import CorpusQuality, QualityReader
+from fanfuse_contracts import streams
 from fanfuse_contracts.corpus import CorpusCard
 from fanfuse_contracts.enums import FallbackReason, Stage
 from fanfuse_contracts.health import Heartbeat, RecentAnswers
+from fanfuse_runtime.corpus_store import Registered
+from fanfuse_runtime.errors import BusError
+from fanfuse_runtime.masking import mask
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +50,8 @@ class Overview:
     cards: tuple[CorpusCard, ...]
     quality: tuple[CorpusQuality, ...] = ()
     """What each lane of a corpus contributed to answers lately."""
+    faults: tuple[str, ...] = ()
+    """What could not be read, each with where it stands and what to do; the rest is what it is."""
 
     @property
     def services(self) -> tuple[ServiceRow, ...]:
@@ -100,10 +112,54 @@ async def look(operator: Operator, quality: QualityReader | None = None) -> Over
     `quality`: the reader of the last look; who looks again and again reads only what is new.
     """
     quality = quality or QualityReader(operator.bus)
+    sections = _Sections(operator)
+    instances = await sections.read("services", operator.alive())
+    loads = await sections.read("streams", operator.stream_loads())
+    backends = await sections.read("backends", backend_standings(operator))
+    registered = await sections.read("corpora", operator.registered())
+    contributed = await sections.read("quality of lanes", quality.read())
+    unreadable = (*map(_unreadable_state, backends), *map(_unreadable_card, registered))
     return Overview(
-        instances=await operator.alive(),
-        streams=tuple(await operator.stream_loads()),
-        backends=await backend_standings(operator),
-        cards=tuple(await operator.cards()),
-        quality=await quality.read(),
+        instances=tuple(instances),
+        streams=tuple(loads),
+        backends=tuple(backends),
+        cards=tuple(each.card for each in registered if each.card is not None),
+        quality=tuple(contributed),
+        faults=(*sections.faults, *filter(None, unreadable)),
     )
+
+
+class _Sections:
+    """Reads each part of an overview by itself: one that can't be read hides no other."""
+
+    def __init__(self, operator: Operator) -> None:
+        self._operator = operator
+        self.faults: list[str] = []
+
+    async def read(self, name: str, reading: Awaitable[Sequence[T]]) -> Sequence[T]:
+        """The part, empty where it can't be read. Raises what the loss of the connection raises."""
+        try:
+            async with self._operator.connection.allowed():
+                return await reading
+        except (BusError, NatsError, OperatorError, TimeoutError) as error:
+            if not self._operator.bus.nc.is_connected:
+                raise
+            self.faults.append(f"{name} can't be read: {mask(str(error)) or type(error).__name__}")
+            return ()
+
+
+def _unreadable_state(each: BackendStanding) -> str | None:
+    if not each.unreadable:
+        return None
+    key = f"{each.kind.value}/{each.backend}"
+    bucket = streams.BACKEND_STATE.name
+    return (
+        f"bucket {bucket}, key {streams.backend_key(each.kind, each.backend)} can't be read ({each.unreadable}): the "
+        f"backend counts as healthy; `fanfuse health clear {key}` writes it anew"
+    )
+
+
+def _unreadable_card(each: Registered) -> str | None:
+    if each.fault is None:
+        return None
+    return f"registry of corpora, key {streams.corpus_key(each.fault.tenant, each.fault.corpus)}: {each.fault}"

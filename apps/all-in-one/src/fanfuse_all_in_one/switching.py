@@ -29,7 +29,7 @@ async def switch_to(operator: Operator, data_dir: Path, card: CorpusCard, before
         revision = await operator.put_card(card, before.revision)
     except ConflictError:
         live = (await operator.card(card.tenant, card.corpus)).card
-        _clean(data_dir, name, live)
+        remove_files(data_dir, name, live)
         await _give_up(operator, card, live)
         raise
     await wait_applied(operator, revision)
@@ -46,7 +46,7 @@ async def take_out(operator: Operator, data_dir: Path, card: CorpusCard, before:
     with alone_on(servers, data_dir, name):
         revision = await operator.delete_card(card.tenant, card.corpus, before.revision)
         await wait_applied(operator, revision)
-        return _all(_clean(data_dir, name, None), await remove_from_servers(servers, name))
+        return _all(remove_files(data_dir, name, None), await remove_from_servers(servers, name))
 
 
 async def settle(operator: Operator, data_dir: Path, card: CorpusCard, registered: Registered) -> tuple[str, ...]:
@@ -59,7 +59,7 @@ async def settle(operator: Operator, data_dir: Path, card: CorpusCard, registere
 async def _tidy(operator: Operator, data_dir: Path, card: CorpusCard, before: CorpusCard | None) -> tuple[str, ...]:
     """Remove what the card took the place of, on disk and on the servers of both."""
     name = CorpusName(card.tenant, card.corpus)
-    removed, now = _clean(data_dir, name, card), servers_of(operator, card)
+    removed, now = remove_files(data_dir, name, card), servers_of(operator, card)
     if card.generation is not None:
         await point_servers(now, IndexKey(*name, card.generation))
     kept = [card.generation] if card.generation else []
@@ -81,7 +81,8 @@ def _all(*removed: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(sorted({generation for part in removed for generation in part}))
 
 
-def _clean(data_dir: Path, name: CorpusName, live: CorpusCard | None) -> tuple[str, ...]:
+def remove_files(data_dir: Path, name: CorpusName, live: CorpusCard | None = None) -> tuple[str, ...]:
+    """Remove what a data directory holds of a corpus but for the live generation; returns what was removed."""
     if not data_dir.joinpath(*name).is_dir():
         return ()  # indexed on another machine
     keep = [live.generation] if live is not None and live.generation else []

@@ -162,7 +162,11 @@ def _registered(config: FanfuseConfig | None, data: Path, nats_url: str | None) 
 
     async def run(url: str, alone: bool) -> list[CorpusCard]:
         async with operator_on(url, alone=alone, config=config, data_dir=data) as operator:
-            return await operator.cards()
+            found = await operator.registered()
+        for each in found:
+            if each.fault is not None:
+                remark(f"not read: {each.fault}")
+        return [each.card for each in found if each.card is not None]
 
     if config is not None and config.registry.store is Store.MEMORY:
         return run_until_signal(cards_of_file(config, data))

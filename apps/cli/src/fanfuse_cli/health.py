@@ -150,6 +150,7 @@ def as_dict(each: "BackendStanding") -> dict[str, Any]:
     """One backend, for --json."""
     stored = {} if each.state is None else each.state.model_dump(mode="json", exclude={"schema_version"})
     told = {"kind": each.kind.value, "backend": each.backend, "state": BackendHealth.HEALTHY.value}
+    told |= {"reason": _unreadable(each)} if each.unreadable else {}
     return told | stored | {"age_s": round(each.age_s, 3), "left_s": each.left_s}
 
 
@@ -168,9 +169,16 @@ def backend_table(found: "Iterable[BackendStanding]") -> RenderableType:
 def _row(each: "BackendStanding") -> tuple[str, ...]:
     name, state = f"{each.kind.value}/{each.backend}", each.state
     if state is None:
-        return name, BackendHealth.HEALTHY.value, "", "", "", ""
+        return name, BackendHealth.HEALTHY.value, "", "", "", _unreadable(each)
     left = "" if state.state is BackendHealth.HEALTHY else _next_probe(each)
     return name, state.state.value, duration(each.age_s), left, state.set_by or "health", state.reason
+
+
+def _unreadable(each: "BackendStanding") -> str:
+    if not each.unreadable:
+        return ""
+    key = f"{each.kind.value}/{each.backend}"
+    return f"its record can't be read ({each.unreadable}): `fanfuse health clear {key}` writes it anew"
 
 
 def _next_probe(each: "BackendStanding") -> str:

@@ -12,10 +12,11 @@ from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from fanfuse_cli.console import results
 from fanfuse_cli.corpora import corpus_table
-from fanfuse_cli.failures import plainly
+from fanfuse_cli.failures import FAILED, plainly
 from fanfuse_cli.health import Bus, as_dict, backend_table, duration
 from fanfuse_cli.lane_quality import quality_as_dict, quality_table
 from fanfuse_cli.options import DEFAULT_DATA, AsJson, ConfigFile, DataDir, NatsUrl
@@ -41,18 +42,30 @@ def status(
 ) -> None:
     """Show services and replicas, streams with their lag, backends with state and reason, and the fallback rate."""
     bus = Bus(file, data, nats_url)
+    whole = True
+
+    def told(show: Show) -> Show:
+        def tell(seen: "Overview") -> None:
+            nonlocal whole
+            show(seen)
+            whole = not seen.faults
+
+        return tell
+
     if watch and not as_json and not results().is_terminal:
         raise typer.BadParameter(
             "a screen needs a terminal: add --json to have one line per look", param_hint="--watch"
         )
     if as_json:
-        bus.run(_looking(_print_json, watch, every))
+        bus.run(_looking(told(_print_json), watch, every))
     elif watch:
         with Live(console=results(), screen=True, auto_refresh=False) as live:
             bus.run(_looking(lambda seen: live.update(screen(seen), refresh=True), True, every))
     else:
         console = results()
-        bus.run(_looking(lambda seen: console.print(screen(seen)), False, every))
+        bus.run(_looking(told(lambda seen: console.print(screen(seen), crop=False)), False, every))
+    if not whole:
+        raise typer.Exit(FAILED)
 
 
 def _looking(show: Show, again: bool, every_s: float) -> "Callable[[Operator], Awaitable[None]]":
@@ -87,6 +100,7 @@ def as_json_of(seen: "Overview") -> dict[str, Any]:
         "streams": [asdict(load) for load in seen.streams],
         "backends": [as_dict(each) for each in seen.backends],
         "quality": [quality_as_dict(each) for each in seen.quality],
+        "faults": list(seen.faults),
         "corpora": [card.model_dump(mode="json", exclude={"term_weights"}) for card in seen.cards],
     }
 
@@ -100,6 +114,7 @@ def screen(seen: "Overview") -> RenderableType:
         backend_table(seen.backends),
         quality_table(seen.quality),
         corpus_table(list(seen.cards)),
+        *(Text(f"not read: {fault}", style="bold red", no_wrap=True, overflow="ignore") for fault in seen.faults),
     )
 
 

@@ -1,5 +1,6 @@
 """The `backend_state` bucket, read with ages in broker time and written with compare-and-set."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 from nats.errors import Error as NatsError
@@ -23,11 +24,17 @@ _STREAM = f"KV_{streams.BACKEND_STATE.name}"
 _PREFIX = f"$KV.{streams.BACKEND_STATE.name}."
 
 
+def _log_unreadable(key: str, why: str) -> None:
+    _log.error("health.unreadable_state", bucket=streams.BACKEND_STATE.name, key=key, error=why)
+
+
 class BucketStateStore:
     """`StateStore` on a key-value bucket."""
 
-    def __init__(self, bus: Bus) -> None:
+    def __init__(self, bus: Bus, on_unreadable: Callable[[str, str], None] = _log_unreadable) -> None:
+        """`on_unreadable`: hears key and reason of each record of which this version makes nothing."""
         self._bus = bus
+        self._on_unreadable = on_unreadable
         self._bucket: KeyValue | None = None
 
     async def read_all(self) -> dict[BackendKey, Stored]:
@@ -56,7 +63,18 @@ class BucketStateStore:
         return Stored(record, revision, age_s=0.0)
 
     def _stored(self, message: StoredMessage) -> Stored:
-        return Stored(_record(message), message.sequence, self._bus.elapsed_ms(message.stored_ns) / 1e3)
+        return Stored(self._record(message), message.sequence, self._bus.elapsed_ms(message.stored_ns) / 1e3)
+
+    def _record(self, message: StoredMessage) -> BackendState | None:
+        if not message.data:
+            return None  # deleted
+        try:
+            return BackendState.from_json(message.data)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            why = f"{'.'.join(map(str, first['loc'])) or 'the record'}: {first['msg']}"
+            self._on_unreadable(message.subject.removeprefix(_PREFIX), why)
+            return None
 
 
 def _key_of(subject: str) -> BackendKey | None:
@@ -65,13 +83,3 @@ def _key_of(subject: str) -> BackendKey | None:
         return BackendKey(Kind(kind), backend)
     except ValueError:
         return None  # a kind of a newer version
-
-
-def _record(message: StoredMessage) -> BackendState | None:
-    if not message.data:
-        return None  # deleted
-    try:
-        return BackendState.from_json(message.data)
-    except ValidationError as error:
-        _log.error("health.unreadable_state", subject=message.subject, error=str(error))
-        return None
