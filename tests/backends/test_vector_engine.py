@@ -3,7 +3,7 @@
 import math
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -129,3 +129,38 @@ async def test_another_process_reads_what_is_open_here(tmp_path: Path) -> None:
     assert other.stdout.strip() == "['near', 'far']"
     assert (await engine.search(asked(1.0, 0.0))).hits[0].chunk_id == "near"
     await engine.close()
+
+
+FULL = """
+import resource, sys
+from pathlib import Path
+from fanfuse_backend_workers.adapters.qdrant_vector import QdrantIndexBuilder
+from fanfuse_backend_workers.ports import IndexWriteError
+from fanfuse_contracts.chunks import Chunk
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+chunks = [Chunk(chunk_id="c1", text="t", content_hash="0", vector=(1.0,) * 768)] if sys.argv[2] == "chunks" else []
+try:
+    QdrantIndexBuilder().build(Path(sys.argv[1]), "acme", "docs", chunks)
+except IndexWriteError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("content", ["chunks", "nothing"])
+def test_a_disk_that_takes_nothing_is_told_by_the_engine_as_such(tmp_path: Path, content: str) -> None:
+    """A limit on the size of a file fails its writes as a full disk does; what the engine raises then is no type of its
+    own, so the adapter gives it one."""
+    command = [sys.executable, "-c", FULL, str(tmp_path), content]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, bool(done.stdout.strip())) == (0, True), done.stderr
+
+
+def broken() -> Iterator[Chunk]:
+    yield chunk("c1", 1.0)
+    raise Exception("the source broke")
+
+
+def test_what_the_source_of_chunks_raises_is_not_taken_for_the_engine_s(tmp_path: Path) -> None:
+    with pytest.raises(Exception, match="the source broke") as raised:
+        QdrantIndexBuilder().build(tmp_path, "acme", "docs", broken())
+    assert type(raised.value) is Exception

@@ -36,7 +36,7 @@ from fanfuse_backend_workers.generations import (
     build_generation,
     generation_id,
 )
-from fanfuse_backend_workers.ports import Embedder, SearchError
+from fanfuse_backend_workers.ports import Embedder, IndexWriteError, SearchError
 from fanfuse_contracts.backends import DEFAULT_BACKEND, BackendsConfig
 from fanfuse_contracts.chunks import Chunk
 from fanfuse_contracts.corpus import CorpusCard, EmbedderSpec, FieldType
@@ -177,9 +177,7 @@ def _disk_faults(data_dir: Path) -> Iterator[None]:
     """What a full or faulty disk does to a build, as an operator's error: sqlite and each engine have their own."""
     try:
         yield
-    except Exception as error:
-        if type(error) is not Exception and not isinstance(error, (sqlite3.Error, OSError)):
-            raise  # no fault of a disk: the vector engine raises nothing but plain exceptions
+    except (IndexWriteError, sqlite3.Error, OSError) as error:
         raise OperatorError(
             f"the index was not written, and what was there stays: {error}. Is the disk of {data_dir} full? Make room, "
             "or give another --data, and index again"

@@ -20,6 +20,10 @@ class InvalidChunkError(ValueError):
     """A chunk can not be indexed; the message names it."""
 
 
+class IndexWriteError(Exception):
+    """An embedded engine could not write an index, as on a full disk; the message is the engine's."""
+
+
 class SearchError(Exception):
     """A search failed for a typed reason."""
 

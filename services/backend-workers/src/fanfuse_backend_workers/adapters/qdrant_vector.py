@@ -8,6 +8,7 @@ import asyncio
 import itertools
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -25,6 +26,7 @@ from fanfuse_backend_workers.adapters.waiting_rows import Numbered, Waiting, num
 from fanfuse_backend_workers.ports import (
     EngineHit,
     EngineResult,
+    IndexWriteError,
     InvalidChunkError,
     SearchEngine,
     SearchError,
@@ -50,21 +52,25 @@ class QdrantIndexBuilder:
     def build(self, directory: Path, tenant: str, corpus: str, chunks: Iterable[Chunk]) -> int:
         """Write a complete index into an empty directory; returns the number of chunks. Blocking.
 
-        The first chunk sets the size of the vectors. Raises `InvalidChunkError`.
+        The first chunk sets the size of the vectors. Raises `InvalidChunkError`, `IndexWriteError`.
         """
         stream = iter(chunks)
         first = next(stream, None)
         size = len(first.vector or ()) if first else None
-        shard = edge.EdgeShard.create(str(_shard_folder(directory)), _config(size or _NO_POINTS_SIZE))
-        shard.update(edge.UpdateOperation.create_field_index(MARKS, edge.KeywordIndexParams()))
+        folder = _shard_folder(directory)
+        with _writing():
+            shard = edge.EdgeShard.create(str(folder), _config(size or _NO_POINTS_SIZE))
+            shard.update(edge.UpdateOperation.create_field_index(MARKS, edge.KeywordIndexParams()))
         values = FieldValues()
         waiting = (_row(chunk, _checked(chunk, size)) for chunk in itertools.chain([first] if first else [], stream))
         for batch in _batches(numbered(waiting, values, directory)):
             points = [_point(tenant, corpus, row, values) for row in batch]
-            shard.update(edge.UpdateOperation.upsert_points(points))
-        shard.flush()
-        count = int(shard.count(edge.CountRequest(exact=True)))
-        shard.close()
+            with _writing():
+                shard.update(edge.UpdateOperation.upsert_points(points))
+        with _writing():
+            shard.flush()
+            count = int(shard.count(edge.CountRequest(exact=True)))
+            shard.close()
         manifest = IndexManifest(kind=self.kind, tenant=tenant, corpus=corpus, chunks=count, dimensions=size)
         write_manifest(directory, manifest, values)
         return count
@@ -124,8 +130,7 @@ class QdrantVectorEngine:
         try:
             return best_hits(partial(_found, shard, vector, chosen), _hits, request.window)
         except Exception as error:
-            if type(error) is not Exception:
-                raise  # a fault of ours: the engine raises nothing but plain exceptions
+            _reraise_ours(error)
             raise SearchError(FailureKind.UNAVAILABLE, "the vector engine failed") from error
 
     async def count(self) -> int:
@@ -147,6 +152,22 @@ class QdrantVectorEngine:
 def point_id(tenant: str, corpus: str, chunk_id: str) -> UUID:
     """UUIDv5 of the three names: equal chunk ids of two corpora are two points."""
     return uuid5(_POINT_NAMESPACE, "\0".join((tenant, corpus, chunk_id)))
+
+
+def _reraise_ours(error: Exception) -> None:
+    """The engine raises nothing but plain exceptions: whatever else comes out of a call is a fault of ours."""
+    if type(error) is not Exception:
+        raise error
+
+
+@contextmanager
+def _writing() -> Iterator[None]:
+    """Calls of the engine that write."""
+    try:
+        yield
+    except Exception as error:
+        _reraise_ours(error)
+        raise IndexWriteError(str(error)) from error
 
 
 def _shard_folder(directory: Path) -> Path:
