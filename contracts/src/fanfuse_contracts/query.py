@@ -57,7 +57,7 @@ class StickyCorpus(Written):
     """A corpus of an earlier decision."""
 
     corpus: Token
-    weight: Annotated[float, Field(gt=0.0, le=1.0)] = 1.0
+    weight: Annotated[float, Field(strict=True, gt=0.0, le=1.0)] = 1.0
     """Its share of the relevance."""
     weights: Weights | None = None
     """Weights of its kinds. None: by shape."""
@@ -89,13 +89,15 @@ class SubmittedQuery(Written):
     """An earlier decision to stay with, instead of a pin."""
     capability: Token | None = None
     """Which capability is meant, where several could be: the reply to a clarification."""
-    top_k: Annotated[int, Field(ge=1, le=limits.MAX_TOP_K)] = limits.DEFAULT_TOP_K
-    offset: Annotated[int, Field(ge=0, le=limits.MAX_OFFSET)] = 0
+    top_k: Annotated[int, Field(strict=True, ge=1, le=limits.MAX_TOP_K)] = limits.DEFAULT_TOP_K
+    offset: Annotated[int, Field(strict=True, ge=0, le=limits.MAX_OFFSET)] = 0
     """Hits to skip; pages of one query join without holes."""
-    window: Annotated[int, Field(ge=1, le=limits.MAX_WINDOW)] = limits.DEFAULT_WINDOW
+    window: Annotated[int, Field(strict=True, ge=1, le=limits.MAX_WINDOW)] = limits.DEFAULT_WINDOW
     """Hits asked of every lane before fusion. Independent of top_k and at least offset + top_k, so that a short answer
     is a prefix of a long one and pages join without holes."""
-    budget_ms: Annotated[int, Field(ge=limits.MIN_BUDGET_MS, le=limits.MAX_BUDGET_MS)] = limits.DEFAULT_BUDGET_MS
+    budget_ms: Annotated[int, Field(strict=True, ge=limits.MIN_BUDGET_MS, le=limits.MAX_BUDGET_MS)] = (
+        limits.DEFAULT_BUDGET_MS
+    )
     """A duration from the moment the broker stored the query."""
     filter: Annotated[Filter, AfterValidator(check_size)] | None = None
     graph_seeds: Annotated[tuple[Term, ...], Field(max_length=limits.MAX_GRAPH_SEEDS)] | None = None
@@ -107,7 +109,7 @@ class SubmittedQuery(Written):
     """Vector of a hypothetical answer; used where `vector` does not fit."""
     principal: Principal | None = None
     """Absent: only corpora marked public are visible."""
-    include_text: bool = True
+    include_text: Annotated[bool, Field(strict=True)] = True
     """False: the answer carries ids, titles and scores only."""
 
     @model_validator(mode="after")
