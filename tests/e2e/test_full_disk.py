@@ -50,3 +50,11 @@ async def test_up_tells_that_its_bus_stores_nothing(installation):
     line = await asyncio.wait_for(asyncio.to_thread(up.stdout.readline), 60)
     assert line.startswith("bus       failed to store a msg on stream ")
     assert line.rstrip().endswith("Is the disk full? Make room, then end this command and start it again")
+    looked = await asyncio.to_thread(installation.fanfuse, "status", "--json")
+    assert looked.returncode == 1
+    (fault,) = json.loads(looked.stdout)["faults"]
+    assert fault.startswith("the bus stores nothing: failed to store a msg on stream ")
+    up.terminate()
+    up.wait(timeout=60)
+    installation.up()
+    assert json.loads(installation.must("status", "--json"))["faults"] == [], "its log still tells of the one before"

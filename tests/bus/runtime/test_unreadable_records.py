@@ -59,7 +59,7 @@ def test_the_commands_that_are_named_take_the_records_away(nats_server: NatsServ
     seen = run("status", "--json")
     assert seen.exit_code == 1
     assert len(json.loads(seen.stdout)["faults"]) == 2
-    assert run("status").stdout.count("\nnot read: ") == 2, "each on a line of its own"
+    assert run("status").stdout.count("\nfault: ") == 2, "each on a line of its own"
     assert "not read: corpus bad of tenant acme" in run("corpus", "list").stderr
     assert "`fanfuse health clear graph/main`" in " ".join(run("health", "list").stdout.split())
     assert run("health", "clear", "graph/main").exit_code == 0

@@ -29,7 +29,7 @@ class OperatorConnection:
     def __init__(self, url: str, access: Access, runs_as: str = permissions.OPERATOR) -> None:
         """`runs_as`: the user that may do what the command does, where the bus knows users."""
         self.client = Client()
-        self._url = url
+        self.url = url
         self._access = access
         self._runs_as = runs_as
         self._refusals = Refusals(access.inbox)
@@ -47,7 +47,7 @@ class OperatorConnection:
         Raises `BusUnavailableError`, and `NotAllowedError` where the bus knows no such user.
         """
         connecting = self.client.connect(
-            self._url.split(","), name="fanfuse-operator", max_reconnect_attempts=-1, error_cb=self._note,
+            self.url.split(","), name="fanfuse-operator", max_reconnect_attempts=-1, error_cb=self._note,
             reconnected_cb=self._begin_anew, **self._access.options(),
         )  # fmt: skip
         try:
@@ -56,7 +56,7 @@ class OperatorConnection:
             await self.client.close()
             if is_unknown_user(self._problem or str(error)):
                 raise NotAllowedError(
-                    f"the bus at {without_login(self._url)} does not let this command in, as {self._access.told}: "
+                    f"the bus at {without_login(self.url)} does not let this command in, as {self._access.told}: "
                     f"{self._state_the_user}"
                 ) from error
             raise self.unavailable(error) from error
@@ -66,7 +66,7 @@ class OperatorConnection:
         """That there is no bus to work with, and why as far as it was told."""
         why = self.problem or mask(str(error)) or "no answer"
         return BusUnavailableError(
-            f"no bus at {without_login(self._url)}: {why}; start one with `fanfuse up`, or correct the URL"
+            f"no bus at {without_login(self.url)}: {why}; start one with `fanfuse up`, or correct the URL"
         )
 
     @asynccontextmanager
@@ -76,7 +76,7 @@ class OperatorConnection:
             async with self._refusals.raised():
                 yield
         except RefusedError as error:
-            told = f"{without_login(self._url)}: this command is {self._access.told} there, which {error.refusal}"
+            told = f"{without_login(self.url)}: this command is {self._access.told} there, which {error.refusal}"
             raise NotAllowedError(f"{told}: {self._advice()}") from error
 
     def _advice(self) -> str:

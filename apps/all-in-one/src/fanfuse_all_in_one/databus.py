@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Final
 from urllib.parse import urlsplit
 
-from fanfuse_runtime.server import NatsServer
+from fanfuse_runtime.server import NatsServer, store_fault_since_start
 
 _FILE: Final = "bus.json"
 _LOCK: Final = "bus.lock"
@@ -70,6 +70,12 @@ def find_bus(data_dir: Path) -> BusFile | None:
     except (OSError, ValueError, TypeError):
         return None
     return found if _is_running(found.pid) and _listens(found.url) else None
+
+
+def store_fault(data_dir: Path, url: str) -> str | None:
+    """Why the bus at `url` stores nothing, where it is the one of this data directory; None: it does, or is another."""
+    found = find_bus(data_dir)
+    return None if found is None or found.url != url else store_fault_since_start(data_dir / _STORE)
 
 
 def _read(data_dir: Path) -> BusFile:

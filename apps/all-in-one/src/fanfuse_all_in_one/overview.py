@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from nats.errors import Error as NatsError
 
+from fanfuse_all_in_one.databus import store_fault
 from fanfuse_all_in_one.failures import OperatorError
 from fanfuse_all_in_one.marking import BackendStanding, backend_standings
 from fanfuse_all_in_one.operating import Operator, StreamLoad
@@ -125,7 +126,7 @@ async def look(operator: Operator, quality: QualityReader | None = None) -> Over
         backends=tuple(backends),
         cards=tuple(each.card for each in registered if each.card is not None),
         quality=tuple(contributed),
-        faults=(*sections.faults, *filter(None, unreadable)),
+        faults=(*sections.faults, *filter(None, (*unreadable, _store_fault(operator)))),
     )
 
 
@@ -146,6 +147,15 @@ class _Sections:
                 raise
             self.faults.append(f"{name} can't be read: {mask(str(error)) or type(error).__name__}")
             return ()
+
+
+def _store_fault(operator: Operator) -> str | None:
+    """Of a bus in the command's own data directory. Of another one nothing on the bus tells: streams and account look
+    as they did, and only the server's log and its `/healthz` say so."""
+    fault = store_fault(operator.data_dir, operator.connection.url)
+    if fault is None:
+        return None
+    return f"the bus stores nothing: {fault}. Is the disk full? Make room, then end `fanfuse up` and start it again"
 
 
 def _unreadable_state(each: BackendStanding) -> str | None:

@@ -114,7 +114,7 @@ def screen(seen: "Overview") -> RenderableType:
         backend_table(seen.backends),
         quality_table(seen.quality),
         corpus_table(list(seen.cards)),
-        *(Text(f"not read: {fault}", style="bold red", no_wrap=True, overflow="ignore") for fault in seen.faults),
+        *(Text(f"fault: {fault}", style="bold red", no_wrap=True, overflow="ignore") for fault in seen.faults),
     )
 
 
