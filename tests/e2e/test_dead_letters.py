@@ -84,7 +84,10 @@ def given_up(running, query_id: str, text: str) -> int:
     )
 
     async def send(bus: Bus) -> int:
-        stored = await bus.publish(flow.DEADLETTER, subjects.deadletter(letter.stage, "acme"), letter, f"t.{query_id}")
+        subject = subjects.deadletter(letter.stage, "acme")
+        await bus.publish(flow.DEADLETTER, subject, letter, f"t.{query_id}")
+        stored = await bus.last(streams.DEADLETTER.name, subject)
+        assert stored is not None
         return stored.sequence
 
     sequence: int = on_bus(running, send)
