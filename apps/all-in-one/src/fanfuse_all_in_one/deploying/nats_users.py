@@ -39,13 +39,19 @@ def render_account_per_tenant(users: UsersFile, pools: _Pools, connections: int 
     publish for another. `connections`: how many a tenant may have at a time, on all servers together. Raises
     `OperatorError` where a service has no key.
     """
-    shared = {"jetstream": "enabled", "users": _services(users, pools), "exports": _exports()}
+    answers = [{"service": {"account": tenant, "subject": _answers(tenant)}} for tenant in sorted(users.tenants)]
+    services = {"jetstream": "enabled", "users": _services(users, pools), "exports": _exports(), "imports": answers}
     bounds = {"max_connections": connections, "max_subscriptions": limits.TENANT_SUBSCRIPTIONS}
     own = {
-        tenant: {"users": _rows(permissions.of_tenant(tenant), keys), "imports": _imports(tenant), "limits": bounds}
+        tenant: {
+            "users": _rows(permissions.of_tenant(tenant), keys),
+            "imports": _imports(tenant),
+            "exports": [{"service": _answers(tenant), "accounts": [ACCOUNT]}],
+            "limits": bounds,
+        }
         for tenant, keys in sorted(users.tenants.items())
     }
-    return _rendered({ACCOUNT: shared, **own})
+    return _rendered({ACCOUNT: services, **own})
 
 
 def _rendered(accounts: dict[str, Any]) -> str:
@@ -103,16 +109,22 @@ def _tenant_position(pattern: str) -> int:
 
 def _exports() -> list[dict[str, Any]]:
     return [
-        *(
-            {"service": pattern, "account_token_position": _tenant_position(pattern), "threshold": within}
-            for pattern, within in _asked().items()
-        ),
-        {"stream": subjects.QUERY_ANSWERED, "account_token_position": _tenant_position(subjects.QUERY_ANSWERED)},
+        {"service": pattern, "account_token_position": _tenant_position(pattern), "threshold": within}
+        for pattern, within in _asked().items()
     ]
 
 
 def _imports(tenant: str) -> list[dict[str, Any]]:
-    def own(pattern: str) -> dict[str, str]:
-        return {"account": ACCOUNT, "subject": pattern.replace("*", tenant, 1)}
+    return [{"service": {"account": ACCOUNT, "subject": _at(pattern, tenant)}} for pattern in _asked()]
 
-    return [*({"service": own(pattern)} for pattern in _asked()), {"stream": own(subjects.QUERY_ANSWERED)}]
+
+def _answers(tenant: str) -> str:
+    """Answers go to their tenant as requests that nobody replies to, and not as a stream that it imports.
+
+    nats-server 2.15.1 ends in a panic where somebody subscribes to an imported stream while it reads its accounts.
+    """
+    return _at(subjects.QUERY_ANSWERED, tenant)
+
+
+def _at(pattern: str, tenant: str) -> str:
+    return pattern.replace("*", tenant, 1)
