@@ -1,20 +1,23 @@
 """Who may not do what it was started for hears at once, in one line, who it is and who may."""
 
 import asyncio
+import os
 import re
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from signal import SIGHUP
 
 import pytest
 from typer.testing import CliRunner
 
 from fanfuse_all_in_one.deploying.nats_users import render_account_per_tenant, render_one_account
+from fanfuse_all_in_one.deploying.users_file import new_key
 from fanfuse_all_in_one.services import FACTORIES
 from fanfuse_cli.main import app
-from fanfuse_client import Client, NotAllowed, Overloaded
+from fanfuse_client import Client, ClientError, NotAllowed, NotConnected, Overloaded
 from fanfuse_contracts import permissions
-from fanfuse_contracts.access import Access
+from fanfuse_contracts.access import Access, AccessError
 from fanfuse_contracts.enums import Stage
 from fanfuse_runtime.compose import compose
 from fanfuse_runtime.server import NatsServer
@@ -94,6 +97,71 @@ def test_no_key_at_all(tmp_path: Path) -> None:
         assert "does not let this command in, as user OPERATOR: set FANFUSE_NATS_USER=OPERATOR" in refused
         refused = run_as(installed, "", "", "ask", "hi", "--tenant", "globex")
         assert "does not let the client in, as user globex: connect as a user of the tenant" in refused
+        refused = run_as(installed, "", "", "deploy", "setup", "--within", "4")
+        assert "does not let this command in, as nobody (no user is stated): set FANFUSE_NATS_USER=SETUP" in refused
+
+
+def test_a_service_whose_key_the_bus_does_not_know(tmp_path: Path) -> None:
+    installed = install(tmp_path)
+    (installed.folder / "FUSER.nk").unlink()
+    new_key(installed.folder / "FUSER.nk")
+
+    async def start() -> None:
+        with pytest.raises(NotAllowedError, match=r"does not let this process in, as user FUSER .*FANFUSE_NATS_USER"):
+            async with compose(FACTORIES[Stage.FUSER], settings=installed.settings("FUSER")):
+                pass
+
+    with installed.server:
+        asyncio.run(start())
+
+
+def test_a_tenant_that_has_all_its_connections_is_told_so(tmp_path: Path) -> None:
+    installed = install(tmp_path, lambda users, pools: render_account_per_tenant(users, pools, connections=1))
+
+    async def run() -> None:
+        async with installed.client("acme"):
+            with pytest.raises(NotConnected, match=r"maximum account active connections .*--tenant-connections"):
+                await installed.client("acme").__aenter__()
+
+    with installed.server:
+        asyncio.run(run())
+
+
+async def failure_of(client: Client) -> ClientError | None:
+    try:
+        await client.submit("hi")
+    except ClientError as error:
+        return error
+    return None
+
+
+def test_a_key_that_is_revoked_while_it_is_used(tmp_path: Path) -> None:
+    installed = install(tmp_path)
+
+    async def run() -> None:
+        async with installed.client("acme") as client:
+            await client.submit("hi")
+            installed.write(installed.users.model_copy(update={"tenants": {}}))
+            os.kill(installed.server.pid, SIGHUP)
+            async with asyncio.timeout(30):
+                while not isinstance(await failure_of(client), NotAllowed):
+                    await asyncio.sleep(0.05)  # it takes a moment until the server has said so
+            with pytest.raises(NotAllowed, match="does not let the client in, as user acme"):
+                await client.submit("hi")
+
+    with installed.server:
+        asyncio.run(installed.set_up())
+        asyncio.run(run())
+
+
+@pytest.mark.parametrize("field", ["nkey", "creds"])
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"tenants:\n  acme: [U1]\n", b"SUACSSL3UAHUDXKFSNVUZRF5UHPMWZ6"])
+def test_a_file_that_holds_no_key(tmp_path: Path, field: str, content: bytes) -> None:
+    path = tmp_path / "some"
+    path.write_bytes(content)
+    with pytest.raises(AccessError, match=f"{path} does not hold the ") as refused:
+        Access(nkey=path) if field == "nkey" else Access(creds=path)
+    assert refused.value.fields == (field,)
 
 
 async def refused_to(client: Client, installation: Installation) -> None:

@@ -8,7 +8,7 @@ import json
 import logging
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Final
 
 from nats.aio.client import Client as NatsClient
@@ -21,7 +21,7 @@ from fanfuse_client.errors import ClientError, NotAllowed, NotConnected, Overloa
 from fanfuse_contracts import limits
 from fanfuse_contracts.access import Access, finish_tls
 from fanfuse_contracts.addresses import checked_addresses, without_login
-from fanfuse_contracts.refusals import Refusals, RefusedError, is_unknown_user
+from fanfuse_contracts.refusals import Refusals, RefusedError, advice_on, is_final, is_unknown_user
 
 CONNECT_TIMEOUT_S: Final = 5.0
 _RECONNECT_WAIT_S: Final = 0.2
@@ -30,7 +30,8 @@ _HEADER_BYTES: Final = 1_024
 _MAX_PENDING_BYTES: Final = 8 * 1024 * 1024
 
 _ITS_OWN: Final = (
-    "connect as a user of the tenant (access=Access(nkey=…), or FANFUSE_NATS_USER and FANFUSE_NATS_NKEY of `fanfuse`)"
+    "connect as a user of the tenant (access=Access(nkey=…); of `fanfuse`: FANFUSE_NATS_NKEY, "
+    "and FANFUSE_NATS_USER unset)"
 )
 _log = logging.getLogger(__name__)
 
@@ -63,23 +64,26 @@ class Connection:
             await asyncio.wait_for(connecting, CONNECT_TIMEOUT_S)
         except (NatsError, OSError, TimeoutError) as error:
             await self.close()
-            if is_unknown_user(self._last_error):
-                told = f"the bus at {without_login(self._url)} does not let the client in, as {self._access.told}"
-                raise NotAllowed(f"{told}: {_ITS_OWN}") from error
+            self._refuse_unknown(error)
             why = self._last_error or str(error) or "no answer"
-            raise NotConnected(
-                f"no connection to {without_login(self._url)}: {why}; is the bus running there?"
-            ) from error
+            advice = advice_on(why) or "is the bus running there?"
+            raise NotConnected(f"no connection to {without_login(self._url)}: {why}; {advice}") from error
         finish_tls(self.nc)
 
     async def close(self) -> None:
         """Send what is buffered and close."""
         if not self.nc.is_closed:
-            await self.nc.close()
+            with suppress(OSError):  # the socket is gone: nothing can be sent any more
+                await self.nc.close()
+
+    def _refuse_unknown(self, error: Exception) -> None:
+        if is_unknown_user(self._last_error):
+            told = f"the bus at {without_login(self._url)} does not let the client in, as {self._access.told}"
+            raise NotAllowed(f"{told}: {_ITS_OWN}") from error
 
     async def _on_error(self, error: Exception) -> None:
         told = str(error) or type(error).__name__
-        if not is_unknown_user(self._last_error):  # the server hangs up after it, which is only what follows from it
+        if not is_final(self._last_error):  # the server hangs up after it, which is only what follows from it
             self._last_error = told
         self._refusals.hear(error)
         _log.debug("bus: %s", told)
@@ -140,10 +144,11 @@ class Connection:
         except NoRespondersError as error:
             raise Overloaded(
                 f"the bus stores no queries of tenant {self._tenant} now: its services have not been started there, "
-                "or this user's account there is not the tenant's"
+                "this user's account there is not the tenant's, or it is new and the server has yet to read it again"
             ) from error
         except (NatsError, TimeoutError) as error:
             if not self.nc.is_connected:
+                self._refuse_unknown(error)
                 raise NotConnected(
                     f"the connection to {without_login(self._url)} is lost; it is tried again all the time"
                 ) from error

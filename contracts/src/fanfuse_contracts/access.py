@@ -3,6 +3,7 @@
 In: what settings say. Out: options of nats-py's `connect`. It never tells a secret: nothing of it is printed.
 """
 
+import re
 import ssl
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +11,11 @@ from typing import Any, Final
 
 _ANYBODY: Final = "_INBOX"
 _TLS_FILES: Final = ("ca_file", "cert_file", "key_file")
+_HOLDS: Final = {
+    "nkey": (re.compile(rb"\s*SU[A-Z2-7]{56}\s*"), "the seed of a user's nkey (SU…)"),
+    "creds": (re.compile(rb"(?s).*BEGIN NATS USER JWT.*"), "the credentials of a user (BEGIN NATS USER JWT …)"),
+}
+"""By field: what its file holds."""
 
 
 def inbox_prefix(user: str) -> str:
@@ -55,7 +61,7 @@ class Access:
                 "a client certificate and its key belong together: state both or none", "cert_file", "key_file"
             )
         for name in self._stated("nkey", "creds", *_TLS_FILES):
-            _refuse_unreadable(name, getattr(self, name))
+            _refuse_unusable(name, getattr(self, name))
         try:
             self.tls()
         except OSError as error:
@@ -115,8 +121,11 @@ def finish_tls(client: Any) -> None:
         protocol.connection_made(writer.transport)
 
 
-def _refuse_unreadable(name: str, path: Path) -> None:
+def _refuse_unusable(name: str, path: Path) -> None:
     try:
-        path.open("rb").close()
+        content = path.read_bytes()
     except OSError as error:
         raise AccessError(f"{path} can't be read: {error.strerror}", name) from error
+    form, told = _HOLDS.get(name, (None, ""))
+    if form is not None and form.fullmatch(content) is None:
+        raise AccessError(f"{path} does not hold {told}", name)

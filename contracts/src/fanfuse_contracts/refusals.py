@@ -13,6 +13,8 @@ from typing import Final
 
 _VIOLATION: Final = re.compile(r'permissions violation for (publish|subscription) to "([^"\s]+)"', re.IGNORECASE)
 _UNKNOWN_USER: Final = "authorization violation"
+_TOO_MANY: Final = ("maximum account active connections exceeded", "maximum connections exceeded")
+_MISTRUSTED: Final = "certificate_verify_failed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,26 @@ def refusal_of(error: Exception) -> Refusal | None:
 def is_unknown_user(error: str) -> bool:
     """True if the server knows no such user, or wants one and was told none."""
     return _UNKNOWN_USER in error.lower()
+
+
+def is_final(error: str) -> bool:
+    """True if the server said why it hangs up: what comes after it is only what follows from it."""
+    return is_unknown_user(error) or _is_too_many(error)
+
+
+def _is_too_many(error: str) -> bool:
+    return any(each in error.lower() for each in _TOO_MANY)
+
+
+def advice_on(error: str) -> str | None:
+    """What to do about a connection that did not come about for this reason; None: no more than about any other."""
+    if _is_too_many(error):
+        return (
+            "close some that are open, or allow more (a tenant's: `fanfuse deploy nats --tenant-connections`)"
+        )
+    if _MISTRUSTED in error.lower():
+        return "state the authority that signed its certificate (ca_file of Access; of `fanfuse`: FANFUSE_NATS_CA_FILE)"
+    return None
 
 
 @dataclass(eq=False, slots=True)

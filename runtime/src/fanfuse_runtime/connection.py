@@ -62,8 +62,14 @@ class Connection:
         )
 
     async def open(self) -> Client:
-        """Connect; waits for as long as the broker is away."""
-        self._client = await self.broker.connect()
+        """Connect; waits for as long as the broker is away. Raises `NotAllowedError` where it knows no such user."""
+        try:
+            self._client = await self.broker.connect()
+        except NatsError as error:
+            if not is_unknown_user(str(error)):
+                raise
+            told = f"the bus does not let this process in, as {self._access.told}"
+            raise NotAllowedError(f"{told}: {_STATE_THE_USER}") from error
         finish_tls(self._client)
         return self._client
 
@@ -136,14 +142,17 @@ _SERVICE_USERS: Final = ", ".join(
 )
 
 
+_STATE_THE_USER: Final = (
+    f"Each service is a user of its own, {_SERVICE_USERS} or WORKER-<KIND>-<POOL>: state the one of "
+    "this process (FANFUSE_NATS_USER with FANFUSE_NATS_NKEY, FANFUSE_NATS_CREDS or FANFUSE_NATS_PASSWORD), or make "
+    "the users again with `fanfuse deploy nats` after an upgrade"
+)
+
+
 def _advice(refusal: Refusal) -> str:
     if refusal.publishes and ".create." in refusal.subject:
         return f"it {refusal}: `fanfuse deploy setup` makes what is missing, FANFUSE_CREATES=nothing leaves that to it"
-    return (
-        f"it {refusal}. Each service is a user of its own, {_SERVICE_USERS} or WORKER-<KIND>-<POOL>: state the one of "
-        "this process (FANFUSE_NATS_USER with FANFUSE_NATS_NKEY, FANFUSE_NATS_CREDS or FANFUSE_NATS_PASSWORD), or make "
-        "the users again with `fanfuse deploy nats` after an upgrade"
-    )
+    return f"it {refusal}. {_STATE_THE_USER}"
 
 
 def _security(access: Access) -> NatsSecurity:

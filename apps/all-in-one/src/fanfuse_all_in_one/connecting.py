@@ -17,7 +17,7 @@ from fanfuse_all_in_one.failures import NotAllowedError
 from fanfuse_contracts import permissions
 from fanfuse_contracts.access import Access, finish_tls
 from fanfuse_contracts.addresses import without_login
-from fanfuse_contracts.refusals import Refusals, RefusedError, is_unknown_user
+from fanfuse_contracts.refusals import Refusals, RefusedError, advice_on, is_final, is_unknown_user
 from fanfuse_runtime.masking import mask
 
 _CONNECT_TIMEOUT_S: Final = 5.0
@@ -54,20 +54,23 @@ class OperatorConnection:
             await asyncio.wait_for(connecting, within_s)
         except (NatsError, OSError, TimeoutError) as error:
             await self.client.close()
-            if is_unknown_user(self._problem or str(error)):
-                raise NotAllowedError(
-                    f"the bus at {without_login(self.url)} does not let this command in, as {self._access.told}: "
-                    f"{self._state_the_user}"
-                ) from error
+            self.refuse_unknown(error)
             raise self.unavailable(error) from error
         finish_tls(self.client)
+
+    def refuse_unknown(self, error: Exception) -> None:
+        """Raise `NotAllowedError` where the bus knows no such user."""
+        if is_unknown_user(self._problem or str(error)):
+            raise NotAllowedError(
+                f"the bus at {without_login(self.url)} does not let this command in, as {self._access.told}: "
+                f"{self._state_the_user}"
+            ) from error
 
     def unavailable(self, error: Exception) -> BusUnavailableError:
         """That there is no bus to work with, and why as far as it was told."""
         why = self.problem or mask(str(error)) or "no answer"
-        return BusUnavailableError(
-            f"no bus at {without_login(self.url)}: {why}; start one with `fanfuse up`, or correct the URL"
-        )
+        advice = advice_on(why) or "start one with `fanfuse up`, or correct the URL"
+        return BusUnavailableError(f"no bus at {without_login(self.url)}: {why}; {advice}")
 
     @asynccontextmanager
     async def allowed(self) -> AsyncIterator[None]:
@@ -81,7 +84,7 @@ class OperatorConnection:
 
     def _advice(self) -> str:
         if not self._refusals.hears_replies:
-            return f"its key is that of another user; {self._state_the_user}"
+            return f"its key is that of another user, or FANFUSE_NATS_USER is not its name; {self._state_the_user}"
         if self._access.user == self._runs_as:
             return (
                 "its permissions there are those of another version, or something is missing there: make the users "
@@ -97,7 +100,7 @@ class OperatorConnection:
         )
 
     async def _note(self, error: Exception) -> None:
-        if not is_unknown_user(self._problem):  # the server hangs up after it, which is only what follows from it
+        if not is_final(self._problem):  # the server hangs up after it, which is only what follows from it
             self._problem = str(error) or type(error).__name__
         self._refusals.hear(error)
 

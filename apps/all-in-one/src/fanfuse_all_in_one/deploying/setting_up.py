@@ -39,6 +39,7 @@ async def set_up(url: str, pools: Iterable[tuple[Kind, str]], within_s: float = 
     except SetupError as error:
         raise OperatorError(str(error)) from error
     except (NatsError, OSError, TimeoutError) as error:
+        connection.refuse_unknown(error)
         why = connection.problem or str(error) or "no answer"
         told = f"the bus at {without_login(url)} was not set up within {within_s:g} s: {why}"
         raise BusUnavailableError(told) from error
