@@ -12,8 +12,10 @@ from typing import Any, Final, NamedTuple
 
 import structlog
 
-from fanfuse_runtime.masking import masked
+from fanfuse_runtime.masking import known_numbers, masked
 from fanfuse_runtime.telemetry import trace_id
+
+_NUMBERS: Final = (int, float)
 
 
 class LogLevelError(ValueError):
@@ -41,8 +43,11 @@ def _add_ids(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> Mut
 
 
 def _mask(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    # Numbers hold no secret, and most of what is told of a decision is one.
-    return {name: value if isinstance(value, int | float) else masked(value, name) for name, value in event.items()}
+    # Most of what is told of a decision is a number, and hardly any number is a secret.
+    return {
+        name: value if isinstance(value, _NUMBERS) and value not in known_numbers else masked(value, name)
+        for name, value in event.items()
+    }
 
 
 _ENTRY: Final = (

@@ -5,11 +5,12 @@ environment hold as secrets, wherever it turns up; recognised is what looks like
 `password=`, bearer and basic credentials, JSON web tokens, nkey seeds, private keys.
 """
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, quote_plus, unquote, urlsplit
 
 from pydantic import BaseModel, SecretStr
 
@@ -42,13 +43,23 @@ _PRIVATE_KEY: Final = re.compile(r"(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-
 
 _known: Final[list[str]] = []
 """The secrets of this process, longest first."""
+known_numbers: Final[set[int]] = set()
+"""Those of them that are numbers."""
 
 
 def remember_secrets(values: Iterable[str]) -> None:
     """Mask these wherever they turn up in this process."""
-    forms = {form for value in values for form in (value, quote(value, safe=""), unquote(value))}
-    _known[:] = sorted({form for form in forms if len(form) >= _SHORTEST}.union(_known), key=len, reverse=True)
+    forms = {form for value in values for form in _forms(value) if len(form) >= _SHORTEST}
+    _known[:] = sorted(forms.union(_known), key=len, reverse=True)
+    known_numbers.update(int(form) for form in forms if form.isdecimal() and form == str(int(form)))
     _mask_word.cache_clear()
+
+
+def _forms(secret: str) -> Iterator[str]:
+    """As it is, and as it stands in an address, a form or JSON."""
+    yield from (secret, unquote(secret), quote(secret, safe=""), quote_plus(secret))
+    for ascii_only in (True, False):
+        yield json.dumps(secret, ensure_ascii=ascii_only)[1:-1]
 
 
 def secrets_of_environment(environment: Mapping[str, str]) -> Iterator[str]:
@@ -124,13 +135,20 @@ def _is_secret(name: str) -> bool:
 
 
 def masked(value: Any, name: str = "") -> Any:
-    """Data without its secrets: a text under a secret's name is masked whole."""
+    """Data without its secrets, fit for JSON: a text or number under a secret's name is masked whole, and whatever is
+    no data becomes the text it is told as."""
     match value:
         case str():
             return MASK if _is_secret(name) else mask(value)
-        case dict():
-            return {key: masked(each, str(key)) for key, each in value.items()}
-        case list() | tuple():
-            return [masked(each, name) for each in value]
-        case _:
+        case bool() | None:
             return value
+        case int() | float():
+            return MASK if value in known_numbers or _is_secret(name) else value
+        case dict():
+            return {mask(str(key)): masked(each, str(key)) for key, each in value.items()}
+        case list() | tuple() | set() | frozenset():
+            return [masked(each, name) for each in value]
+        case bytes() | bytearray():
+            return masked(value.decode(errors="replace"), name)
+        case _:
+            return masked(str(value), name)

@@ -41,10 +41,27 @@ def test_an_address_that_is_no_bus_is_refused_at_once(command: tuple[str, ...]) 
 
 
 def test_addresses_of_every_scheme_and_of_none_are_taken() -> None:
-    for address in ("nats://a:1", "tls://a,tls://b", "wss://a", "localhost:4222"):
+    for address in ("nats://a:1", "tls://a,tls://b", "wss://a", "localhost:4222", "nats://u:p@[::1]:4222, nats://b"):
         assert checked_addresses(address) == address
     with pytest.raises(ValueError, match=r"^http://\*\*\*@a is no address"):
         checked_addresses("nats://a,http://me:secret@a")
+
+
+@pytest.mark.parametrize(
+    ("address", "fault"),
+    [
+        ("nats://me:secret@a:99999", "a port is a number from 1 to 65535"),
+        ("a:0", "a port is a number from 1 to 65535"),
+        ("nats://::1:4222", "an IPv6 address stands in brackets"),
+        ("nats://", "it names no host"),
+        ("nats://a,", "it names no host"),
+    ],
+)
+def test_what_no_bus_can_be_at_is_refused_before_anything_is_tried(address: str, fault: str) -> None:
+    said = refused("ask", "x", *TENANT, NATS_URL=address)
+    assert "is no address of a bus (NATS_URL): " in said
+    assert fault in said
+    assert "secret" not in said
 
 
 def test_a_path_that_is_not_there_is_named(tmp_path: Path) -> None:

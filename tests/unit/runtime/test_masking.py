@@ -1,21 +1,26 @@
 """Secrets are taken out of whatever is told: known ones wherever they turn up, others by what they look like."""
 
+import json
 from collections.abc import Iterator
 
 import pytest
+import structlog
 from pydantic import SecretStr
 
 from fanfuse_contracts.addresses import without_login
 from fanfuse_contracts.config import FanfuseConfig
 from fanfuse_runtime import masking
+from fanfuse_runtime.logs import configure_logs, get_logger
 from fanfuse_runtime.masking import mask, masked, remember_secrets, secrets_of_config, secrets_of_environment
 
 
 @pytest.fixture(autouse=True)
 def _forget() -> Iterator[None]:
-    before = list(masking._known)
+    before, numbers = list(masking._known), set(masking.known_numbers)
     yield
     masking._known[:] = before
+    masking.known_numbers.clear()
+    masking.known_numbers.update(numbers)
     masking._mask_word.cache_clear()
 
 
@@ -56,8 +61,10 @@ def test_plain_text_stays(text: str) -> None:
 
 
 def test_known_secrets_are_masked_in_every_spelling() -> None:
-    remember_secrets(["p@ss/word", "short"])
+    remember_secrets(["p@ss/word", "short", "two words", "first\nsecond", "größer"])
     assert mask("a p@ss/word b p%40ss%2Fword c short") == "a *** b *** c short"
+    for spelled in ("two+words", "two%20words", "first\nsecond", r"first\nsecond", r"gr\u00f6\u00dfer"):
+        assert mask(f"a {spelled} b") == "a *** b"
 
 
 def test_a_word_that_was_told_before_it_was_known_as_a_secret_is_masked_from_then_on() -> None:
@@ -95,6 +102,33 @@ def test_data_is_masked_at_every_depth_and_by_name() -> None:
     assert masked(data) == {
         "url": "nats://***@c", "api_key": "***", "rows": [{"Authorization": "***"}, "password=***"], "n": 1, "t": None,
     }  # fmt: skip
+
+
+def test_whatever_is_told_is_masked_also_what_is_no_text() -> None:
+    remember_secrets(["correct-horse", "12345678"])
+    told = masked(
+        {
+            "correct-horse": 1, "bytes": b"correct-horse", "set": {"correct-horse"},
+            "error": OSError("no correct-horse"), "secret": SecretStr("correct-horse"),
+            "numbers": [12345678, 1234567, True], "password": 31415926,
+        }
+    )  # fmt: skip
+    assert told == {
+        "***": 1, "bytes": "***", "set": ["***"], "error": "no ***", "secret": "***", "numbers": ["***", 1234567, True],
+        "password": "***",
+    }  # fmt: skip
+
+
+def test_a_log_line_holds_no_secret_whatever_its_fields_are(capsys: pytest.CaptureFixture[str]) -> None:
+    remember_secrets(["correct-horse", "12345678"])
+    before = structlog.get_config()
+    try:
+        configure_logs("info")
+        get_logger("bus").info("told", n=7, pin=12345678, why={"keys": {b"correct-horse": OSError("correct-horse")}})
+    finally:
+        structlog.configure(**before)
+    line = json.loads(capsys.readouterr().err)
+    assert (line["n"], line["pin"], line["why"]) == (7, "***", {"keys": {"b'***'": "***"}})
 
 
 def test_addresses_are_told_without_a_login() -> None:

@@ -26,7 +26,7 @@ def _token(value: str | None) -> str | None:
 
 def _address(value: str | None) -> str | None:
     try:
-        return value if value is None else checked_addresses(value)
+        return checked_addresses(value) if value else value
     except InvalidAddressError as error:
         raise typer.BadParameter(str(error)) from error
 
