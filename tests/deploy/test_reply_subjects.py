@@ -12,6 +12,7 @@ import nats
 import pytest
 from nats.aio.client import Client as NatsClient
 from nats.aio.msg import Msg
+from nats.js.errors import NotFoundError
 
 from fanfuse_all_in_one.deploying.nats_users import render_account_per_tenant, render_one_account
 from fanfuse_contracts import permissions, streams, subjects
@@ -82,6 +83,37 @@ async def test_replies_of_the_server_stay_with_the_tenant_in_an_account_of_its_o
         await asyncio.sleep(0.3)
         assert await reached() == (everything if reaches_others else set())
         for client in clients.values():
+            await client.close()
+
+
+@pytest.mark.parametrize(("render", "deletes"), [(render_account_per_tenant, False), (render_one_account, True)])
+async def test_an_empty_reply_is_no_request_from_an_account_of_its_own(
+    tmp_path: Path, render: Render, deletes: bool
+) -> None:
+    """A direct get that finds nothing is answered by nothing, which deletes a stream where it is sent to do so."""
+    installation = install(tmp_path, render)
+    with installation.server as server:
+        await installation.set_up()
+        acme, operator = [
+            await nats.connect(server.url, **installation.access(user).options())
+            for user in ("acme", permissions.OPERATOR)
+        ]
+        nothing = f"$JS.API.DIRECT.GET.ANSWERS.{subjects.query_fused('acme', 'nonesuch')}"
+        await acme.publish(nothing, b"", reply=f"$JS.API.STREAM.DELETE.{streams.ANSWERS.name}")
+        assert (await acme.request(nothing, b"", timeout=30)).headers is not None, "the server has answered both"
+
+        async def is_gone() -> bool:
+            try:
+                await operator.jetstream().stream_info(streams.ANSWERS.name)
+            except NotFoundError:
+                return True
+            return False
+
+        if deletes:
+            await eventually(is_gone)
+        await asyncio.sleep(0.3)
+        assert await is_gone() is deletes
+        for client in (acme, operator):
             await client.close()
 
 

@@ -36,10 +36,10 @@ ROUTER_IN_FLIGHT: Final = 64
 WORKER_IN_FLIGHT: Final = 16
 WORKER_IN_FLIGHT_PER_CORPUS: Final = 8
 TENANT_IN_FLIGHT: Final = 256
-TENANT_CONNECTIONS: Final = 1_000
+TENANT_CONNECTIONS: Final = 200
 """To the bus, on all its servers together, where each tenant has an account. A nats-server takes 65,536 in all."""
-TENANT_SUBSCRIPTIONS: Final = 10_000
-"""Of one such connection: the client has one per query that it waits for."""
+TENANT_SUBSCRIPTIONS: Final = 1_000
+"""Of one such connection: the client has one per query that it waits for. Each takes memory of the server."""
 
 # Delivery
 ACK_WAIT_S: Final = 1.0
@@ -62,6 +62,8 @@ RETRIEVED_MAX_AGE_S: Final = 300.0
 ANSWERS_MAX_AGE_S: Final = 24 * 3600.0
 ANSWERS_DUPLICATES_S: Final = 600.0
 OUTCOMES_MAX_AGE_S: Final = 120.0
+DEADLETTERS_PER_SUBJECT: Final = 1_000
+"""Of a stage and a tenant, so that no tenant drives out another's."""
 OPERATORS_MAX_AGE_S: Final = 30 * 24 * 3600.0
 DUPLICATES_S: Final = 120.0
 

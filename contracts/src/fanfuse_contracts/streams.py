@@ -159,6 +159,7 @@ DEADLETTER: Final = StreamSpec(
     discard=Discard.OLD,
     max_bytes=1024 * 1024 * 1024,
     max_age_s=limits.OPERATORS_MAX_AGE_S,
+    max_msgs_per_subject=limits.DEADLETTERS_PER_SUBJECT,
     allow_direct=True,
 )
 ADVISORIES: Final = StreamSpec(

@@ -17,6 +17,9 @@ UNKNOWN_TENANT = "unknown"
 _MAX_DETAIL = 2_000
 MAX_PAYLOAD_BYTES = 512 * 1024
 """Of a longer message only the beginning is kept."""
+UNDECODABLE = "undecodable"
+MAX_UNDECODABLE_BYTES = 64 * 1024
+"""The same of what can't be read: anybody can send a lot of it."""
 
 
 def tenant_of(subject: str) -> str:
@@ -27,6 +30,11 @@ def tenant_of(subject: str) -> str:
         return check_token(tokens[position])
     except (IndexError, InvalidTokenError):
         return UNKNOWN_TENANT
+
+
+def kept_bytes(reason: str) -> int:
+    """How much of a message is kept that was given up for this reason."""
+    return MAX_UNDECODABLE_BYTES if reason == UNDECODABLE else MAX_PAYLOAD_BYTES
 
 
 async def publish_dead_letter(
@@ -53,7 +61,7 @@ async def publish_dead_letter(
         detail=mask(detail)[:_MAX_DETAIL],
         deliveries=deliveries,
         headers=masked({name: value for name, value in headers.items() if name.casefold() != PRINCIPAL.casefold()}),
-        payload_base64=base64.b64encode(data[:MAX_PAYLOAD_BYTES]).decode(),
+        payload_base64=base64.b64encode(data[: kept_bytes(reason)]).decode(),
         at=datetime.fromtimestamp(bus.now_ns() / 1e9, UTC).isoformat(),
     )
     stored = await bus.publish(

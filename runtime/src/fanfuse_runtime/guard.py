@@ -22,7 +22,7 @@ from fanfuse_contracts.streams import ConsumerSpec
 from fanfuse_contracts.tokens import InvalidTokenError
 from fanfuse_contracts.tracing import DELIVERIES
 from fanfuse_runtime.bus import Bus
-from fanfuse_runtime.deadletters import publish_dead_letter
+from fanfuse_runtime.deadletters import UNDECODABLE, publish_dead_letter
 from fanfuse_runtime.delivery import Delivery
 from fanfuse_runtime.errors import RetryError, UnacknowledgedError
 from fanfuse_runtime.logs import MessageIds, current_message, get_logger
@@ -76,7 +76,7 @@ class Guard(Generic[M]):
         try:
             message = self.model.from_json(delivery.data)
         except ValidationError as error:
-            await self._give_up(delivery, "undecodable", reject_invalid(error))
+            await self._give_up(delivery, UNDECODABLE, reject_invalid(error))
             return
         try:
             await self.handler(delivery, message)

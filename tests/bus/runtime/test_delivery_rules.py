@@ -4,6 +4,7 @@ import asyncio
 import gzip
 import json
 import time
+from base64 import b64decode
 from collections import Counter
 
 import pytest
@@ -13,15 +14,17 @@ from nats.js import api
 
 from fanfuse_contracts import flow, limits, streams, subjects
 from fanfuse_contracts.answer import Answer
-from fanfuse_contracts.enums import RejectionCode, Status
+from fanfuse_contracts.enums import RejectionCode, Stage, Status
 from fanfuse_contracts.operations import DeadLetter, RouteAudited
 from fanfuse_contracts.plan import Rejection
 from fanfuse_contracts.query import SubmittedQuery
 from fanfuse_runtime.answers import publish_refusal, refusal
 from fanfuse_runtime.context import Context
+from fanfuse_runtime.deadletters import MAX_UNDECODABLE_BYTES, UNDECODABLE
 from fanfuse_runtime.delivery import Delivery
 from fanfuse_runtime.errors import PublishRefusedError, RetryError
 from fanfuse_runtime.server import NatsServer
+from fanfuse_testing.flow import eventually
 
 GOOD = b'{"text":"hello"}'
 PATIENCE_S = 30.0
@@ -87,6 +90,7 @@ async def test_undecodable_messages_are_answered_at_once_and_block_nobody(
         "extra": b'{"text":"a","tenant":"globex"}',
         "gzip": gzip.compress(GOOD),
         "surrogate": b'{"text":"\\ud83d"}',
+        "long": b"x" * 500_000,
     }
     async with run_service(nats_server, echo) as process:
         answers = await Answers().listen(caller)
@@ -105,10 +109,28 @@ async def test_undecodable_messages_are_answered_at_once_and_block_nobody(
         letters = await process.context.bus.last_of_each(streams.DEADLETTER.name, subjects.DEADLETTER)
         assert letters
         letter = DeadLetter.from_json(letters[-1].data)
-        assert letter.reason == "undecodable"
+        assert letter.reason == UNDECODABLE
         assert letter.deliveries == 1
         scraped = process.metrics.exposition().decode()
         assert f'fanfuse_deadletters_total{{stage="classifier"}} {len(bad)}.0' in scraped
+
+
+async def test_no_tenant_drives_out_the_dead_letters_of_another(
+    nats_server: NatsServer, caller: Client, run_service
+) -> None:
+    async with run_service(nats_server, echo) as process:
+        js, evil = caller.jetstream(), subjects.deadletter(Stage.CLASSIFIER, "evil")
+        acme = subjects.deadletter(Stage.CLASSIFIER, "acme")
+        await submit(caller, "long", b"x" * 500_000)
+        await eventually(lambda: process.context.bus.last_of_each(streams.DEADLETTER.name, acme))
+        for _ in range(limits.DEADLETTERS_PER_SUBJECT + 5):
+            await caller.publish(evil, b"{}")
+        await js.publish(evil, b"{}")
+        state = (await js.stream_info(streams.DEADLETTER.name, subjects_filter=">")).state
+        assert state.subjects == {acme: 1, evil: limits.DEADLETTERS_PER_SUBJECT}
+        (letter,) = await process.context.bus.last_of_each(streams.DEADLETTER.name, acme)
+        kept = b64decode(DeadLetter.from_json(letter.data).payload_base64)
+        assert len(kept) == MAX_UNDECODABLE_BYTES, "anybody can send a lot of what can't be read"
 
 
 async def test_a_handler_that_raises_is_tried_again_after_a_delay(

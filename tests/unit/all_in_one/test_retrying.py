@@ -149,7 +149,11 @@ def test_a_lane_is_no_query():
     ("letter", "says"),
     [
         (submitted(b'{"top_k":3}'), "still can't be read (text: Field required)"),
-        (submitted(b"x" * deadletters.MAX_PAYLOAD_BYTES), "cut off"),
+        (submitted(b"x" * deadletters.MAX_PAYLOAD_BYTES), "cut off: only its first 512 KiB"),
+        (
+            submitted(b"x" * deadletters.MAX_UNDECODABLE_BYTES).model_copy(update={"reason": deadletters.UNDECODABLE}),
+            "cut off: only its first 64 KiB",
+        ),
         (letter_of(Stage.CLASSIFIER, "fanfuse.v1.query.submitted.ACME.q1", QUERY), "names no tenant"),
         (letter_of(Stage.HEALTH, "$JS.EVENT", b"{}"), "no message of a query"),
     ],

@@ -22,7 +22,7 @@ from fanfuse_contracts.operations import DeadLetter
 from fanfuse_contracts.plan import QueryPlanned, RetrieveCommand
 from fanfuse_contracts.query import SubmittedQuery
 from fanfuse_contracts.tokens import InvalidTokenError
-from fanfuse_runtime.deadletters import MAX_PAYLOAD_BYTES
+from fanfuse_runtime.deadletters import kept_bytes
 
 _OF_THE_SERVER: Final = "nats-"
 _MAX_ATTEMPT_DIGITS: Final = 9
@@ -83,8 +83,9 @@ def addressed(letter: DeadLetter) -> Addressed:
     model = _MODEL.get(letter.stage)
     if model is None:
         raise NotRetriedError(f"what the {letter.stage.value} gave up is no message of a query: drop the letter")
-    if len(data) >= MAX_PAYLOAD_BYTES:  # it may have been cut off
-        raise NotRetriedError("its payload may be cut off: only its first 512 KiB are kept")
+    kept = kept_bytes(letter.reason)
+    if len(data) >= kept:  # it may have been cut off
+        raise NotRetriedError(f"its payload may be cut off: only its first {kept >> 10} KiB are kept")
     try:
         message = model.from_json(data)
         if isinstance(message, RetrieveCommand):
