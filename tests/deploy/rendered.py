@@ -30,18 +30,16 @@ def prepare(folder: Path) -> Path:
     copy = folder / "k8s"
     shutil.copytree(K8S, copy, ignore=_made_here)
     shutil.copytree(K8S.parent / "grafana", folder / "grafana")
-    for command, into in commands_of_readme():
-        printed = fanfuse(copy / "overlays" / "prod", *command)
-        if into is not None:
-            (copy / "overlays" / "prod" / into).write_text(printed)
+    for command in commands_of_readme():
+        fanfuse(copy / "overlays" / "prod", *command)
     return copy
 
 
-def commands_of_readme() -> list[tuple[list[str], str | None]]:
-    """What deploy/README.md has a newcomer run before the Secrets: words, and the file that takes what is printed."""
+def commands_of_readme() -> list[list[str]]:
+    """What deploy/README.md has a newcomer run before the Secrets, without the name of the program."""
     part = README.read_text(encoding="utf-8").partition("## Kubernetes: production")[2].partition("**Secrets.**")[0]
     lines = (shlex.split(line, comments=True) for line in part.splitlines() if line.strip().startswith("fanfuse "))
-    return [(words[1 : words.index(">")], words[-1]) if ">" in words else (words[1:], None) for words in lines]
+    return [words[1:] for words in lines]
 
 
 def _made_here(folder: str, names: list[str]) -> set[str]:

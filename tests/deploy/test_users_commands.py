@@ -80,6 +80,44 @@ async def is_let_in(url: str, access: Access) -> bool:
     return True
 
 
+def test_the_key_of_a_service_is_changed_without_a_pause() -> None:
+    """Both are let in until the old one is taken away; the old seed stays, and a last key too."""
+    run("deploy", "keys", "-f", "fanfuse.yaml")
+    old = yaml.safe_load(Path("nats-users.yaml").read_text())["services"]["FUSER"][0]
+    seed = Path("nats-seeds/fuser.nk").read_text()
+    new = run("deploy", "keys", "--again", "FUSER").stdout.strip()
+    assert Path("nats-seeds/fuser.nk").read_text() == seed
+    assert connects("nats-seeds/fuser.nk")
+    assert connects("nats-seeds/fuser-2.nk")
+    run("deploy", "keys", "--without", old)
+    assert not connects("nats-seeds/fuser.nk")
+    assert connects("nats-seeds/fuser-2.nk")
+    assert "last key of FUSER" in run("deploy", "keys", "--without", new, code=2).output
+
+
+def test_a_seed_that_was_moved_away_leaves_its_name_to_the_next() -> None:
+    run("deploy", "keys", "-f", "fanfuse.yaml")
+    Path("nats-seeds/operator.nk").rename("operator.nk")
+    run("deploy", "keys", "--again", "OPERATOR")
+    assert connects("operator.nk")
+    assert connects("nats-seeds/operator.nk")
+
+
+@pytest.mark.parametrize("what", ["nats", "workers", "nack"])
+def test_a_file_is_written_whole_or_stays_as_it_was(what: str) -> None:
+    """An empty users.conf would open the bus to everybody."""
+    Path("fanfuse.yaml").write_text(f'{MIXED}  graph: {{main: {{engine: neo4j, url: "bolt://graph:7687"}}}}')
+    run("deploy", "keys", "-f", "fanfuse.yaml")
+    printed = run("deploy", what, "-f", "fanfuse.yaml").stdout
+    assert run("deploy", what, "-f", "fanfuse.yaml", "--out", "made").stdout == ""
+    assert Path("made").read_text() == printed
+    Path("fanfuse.yaml").write_text("backends: {vector: {main: {engine: none}}}")
+    run("deploy", what, "-f", "fanfuse.yaml", "-o", "made", code=2)
+    assert Path("made").read_text() == printed
+    run("deploy", what, "-f", "fanfuse.yaml", "-o", "never", code=2)
+    assert not Path("never").exists()
+
+
 @pytest.mark.parametrize("way", [(), ("--tenant-connections", "7"), ("--one-account",)])
 def test_the_server_finds_no_fault_in_what_is_printed(way: tuple[str, ...]) -> None:
     run("deploy", "keys", "-f", "fanfuse.yaml")
@@ -96,6 +134,9 @@ def test_the_server_finds_no_fault_in_what_is_printed(way: tuple[str, ...]) -> N
         (("deploy", "nats", "-f", "fanfuse.yaml"), "no key for SETUP"),
         (("deploy", "nats", "--one-account", "--tenant-connections", "7"), "no limit per tenant"),
         (("tenants", "revoke", "acme"), "acme is no tenant"),
+        (("deploy", "keys", "--again", "FUSER"), "FUSER is no service with a key"),
+        (("deploy", "keys", "--without", "U"), "U is no key of a service"),
+        (("deploy", "keys", "--without", "U", "--again", "FUSER"), "two steps"),
         (("tenants", "add", "FUSER"), "not valid"),
         (("tenants", "add", "acme", "--seed", "fanfuse.yaml"), "never written over another"),
     ],

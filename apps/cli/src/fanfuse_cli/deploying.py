@@ -23,6 +23,17 @@ Within = Annotated[float, typer.Option("--within", min=0.1, help="Seconds in whi
 Users = Annotated[
     Path, typer.Option("--users", help="The users file: public keys of services and tenants.", envvar="FANFUSE_USERS")
 ]
+Out = Annotated[
+    Path | None,
+    typer.Option("--out", "-o", dir_okay=False, help="File to write instead; after a failure it stays as it was."),
+]
+Again = Annotated[
+    str | None, typer.Option("--again", metavar="USER", help="Make this service one more key, to change its key.")
+]
+Without = Annotated[
+    str | None,
+    typer.Option("--without", metavar="KEY", help="Take this public key of a service out of the users file."),
+]
 Seeds = Annotated[Path, typer.Option("--seeds", help="Folder for the private halves, one file per service.")]
 OneAccount = Annotated[
     bool,
@@ -66,15 +77,43 @@ def setup(
 @deploy_app.command("keys")
 @plainly
 def keys(
-    file: ConfigFile = None, users: Users = DEFAULT_USERS, seeds: Seeds = Path("nats-seeds"), nack: ForNack = False
+    file: ConfigFile = None,
+    users: Users = DEFAULT_USERS,
+    seeds: Seeds = Path("nats-seeds"),
+    nack: ForNack = False,
+    again: Again = None,
+    without: Without = None,
 ) -> None:
-    """Make a key for every service of the file that has none."""
+    """Make a key for every service of the file that has none, or change that of one (--again, then --without)."""
     from fanfuse_all_in_one.deploying.keys import make_missing_keys
+    from fanfuse_all_in_one.failures import OperatorError
 
+    if again and without:
+        raise OperatorError("--again and --without are two steps: the service takes its new key in between")
+    if again or without:
+        _change_key(users, seeds, again, without)
+        return
     made = make_missing_keys(users, seeds, _pools(file), nack=nack)
     for user in made:
         print(user)
-    remark(f"{users}: {len(made)} new; each seed stands in {seeds} alone: keep it as a Secret, then delete it there")
+    remark(f"{users}: {len(made)} new; each seed stands in {seeds} alone: {_KEEP_SEEDS}")
+
+
+_KEEP_SEEDS = "keep it as a Secret, then delete it there; but operator.nk stays with you"
+
+
+def _change_key(users: Path, seeds: Path, again: str | None, without: str | None) -> None:
+    from fanfuse_all_in_one.deploying.keys import make_another_key, take_key_away
+
+    if again:
+        key, seed = make_another_key(users, seeds, again)
+        print(key)
+        remark(f"{seed} is its only private half, beside the old key: {CARRY_OUT}, then give {again} the new one")
+    elif without:
+        remark(f"{users}: {take_key_away(users, without)} has one key less; {CARRY_OUT}")
+
+
+CARRY_OUT = "next: `fanfuse deploy nats -o users.conf`, and have the server read it (deploy/README.md)"
 
 
 @deploy_app.command("nats")
@@ -84,8 +123,11 @@ def nats(
     users: Users = DEFAULT_USERS,
     one_account: OneAccount = False,
     connections: Connections = None,
+    out: Out = None,
 ) -> None:
     """Print who may do what on the bus, an account per tenant, as nats-server reads it: `include` it in nats.conf.
+
+    Use --out: what a failed command leaves of a redirection is an empty file, and without users the bus is open.
 
     After a change have the server read it again, twice where a tenant is new (deploy/README.md, Tenants).
     """
@@ -97,16 +139,16 @@ def nats(
         raise OperatorError("--one-account has no limit per tenant: leave --tenant-connections out")
     known, pools = UsersFile.read(users), _pools(file)
     in_accounts = partial(render_account_per_tenant, connections=connections or limits.TENANT_CONNECTIONS)
-    sys.stdout.write((render_one_account if one_account else in_accounts)(known, pools))
+    _put((render_one_account if one_account else in_accounts)(known, pools), out)
 
 
 @deploy_app.command("nack")
 @plainly
-def nack(file: ConfigFile = None, replicas: Copies = 3) -> None:
+def nack(file: ConfigFile = None, replicas: Copies = 3, out: Out = None) -> None:
     """Print the streams, buckets and consumers as resources of NACK, instead of `setup`."""
     from fanfuse_all_in_one.deploying.nack import render_nack
 
-    sys.stdout.write(render_nack(_pools(file), replicas))
+    _put(render_nack(_pools(file), replicas), out)
 
 
 @deploy_app.command("workers")
@@ -118,12 +160,22 @@ def workers(
     lag: Lag = limits.WORKER_IN_FLIGHT // 2,
     keda: Keda = True,
     image: Image = "fanfuse/backend-workers:0.1.0",
+    out: Out = None,
 ) -> None:
     """Print the Kubernetes manifests of the workers, one deployment per pool of the file, and how each scales."""
     from fanfuse_all_in_one.deploying.workers import Scaling, render_workers
 
     scaling = Scaling(least, most, lag) if keda else None
-    sys.stdout.write(render_workers(_config(file), scaling, image))
+    _put(render_workers(_config(file), scaling, image), out)
+
+
+def _put(text: str, out: Path | None) -> None:
+    from fanfuse_all_in_one.deploying.whole_file import write_whole
+
+    if out is None:
+        sys.stdout.write(text)
+    else:
+        write_whole(out, text)
 
 
 def _config(file: Path | None) -> FanfuseConfig:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from fanfuse_cli.console import remark
-from fanfuse_cli.deploying import DEFAULT_USERS, Users
+from fanfuse_cli.deploying import CARRY_OUT, DEFAULT_USERS, Users
 from fanfuse_cli.failures import plainly
 from fanfuse_cli.options import AsJson, TenantName
 
@@ -17,7 +17,6 @@ SeedFile = Annotated[
     Path | None, typer.Option("--seed", help="New file for the private half; without it, <tenant>.nk.")
 ]
 Key = Annotated[str | None, typer.Option("--key", help="Only this public key; without it, all of them.")]
-_NEXT = "next: `fanfuse deploy nats`, then have the server read it, twice for a new tenant (deploy/README.md)"
 
 
 @tenants_app.command("add")
@@ -31,7 +30,10 @@ def add(tenant: TenantName, users: Users = DEFAULT_USERS, seed: SeedFile = None)
     key = new_key(file)
     known.with_tenant(tenant, key).write(users)
     print(key)
-    remark(f"{file} is its only private half: hand it to {tenant}, as FANFUSE_NATS_NKEY; {_NEXT}")
+    remark(
+        f"{file} is its only private half: hand it to {tenant}, for FANFUSE_NATS_NKEY, with the bus' address "
+        f"(NATS_URL) and its authority's ca.crt (FANFUSE_NATS_CA_FILE); {CARRY_OUT}, twice for a new tenant"
+    )
 
 
 @tenants_app.command("list")
@@ -56,4 +58,5 @@ def revoke(tenant: TenantName, users: Users = DEFAULT_USERS, key: Key = None) ->
     from fanfuse_all_in_one.deploying.users_file import UsersFile
 
     UsersFile.read(users).without_tenant(tenant, key).write(users)
-    remark(_NEXT)
+    left = "" if key else "; its corpora stay until you delete them (`fanfuse delete`)"
+    remark(f"{key or tenant} is cut off when the server reads it{left}; {CARRY_OUT}")

@@ -7,20 +7,46 @@ pid_file=$1
 shift
 every_s=${EVERY_S:-5}
 
+say() {
+  echo "$(date -u +%Y-%m-%dT%H:%M:%SZ) reload: $*"
+}
+
 state() {
-  for folder in "$@"; do cat "$folder"/*; done | sha256sum
+  for folder in "$@"; do sha256sum "$folder"/*; done
+}
+
+# Files of $now that are not as in $known.
+changed() {
+  printf '%s\n' "$now" | while read -r sum file; do
+    case $known in *"$sum  $file"*) ;; *) printf '%s ' "$file" ;; esac
+  done
+}
+
+# True if a users.conf names nobody: what made it has failed. An empty one would let everybody in, and no service find
+# its streams.
+nobody() {
+  for folder in "$@"; do
+    [ -e "$folder/users.conf" ] || continue
+    grep -v '^[[:space:]]*#' "$folder/users.conf" | grep -Eq '(nkey|user|token|operator)"?[[:space:]]*[:= ]' || return 0
+  done
+  return 1
 }
 
 tell() {
-  kill -HUP "$(cat "$pid_file")" && echo "reload: told process $(cat "$pid_file")"
+  process=$(cat "$pid_file") && kill -HUP "$process" && say "told process $process, for $(changed)"
 }
 
 known=$(state "$@")
-echo "reload: looks at $* every $every_s s"
+refused=
+say "looks at $* every $every_s s"
 while sleep "$every_s"; do
   now=$(state "$@")
+  [ "$now" != "$known" ] || continue
+  if nobody "$@"; then
+    [ "$now" = "$refused" ] || say "the server is NOT told: users.conf names no user. Make it again (fanfuse deploy nats)"
+    refused=$now
   # A server that is not there yet is told at the next look.
-  if [ "$now" != "$known" ] && tell && sleep "$every_s" && tell; then
+  elif tell && sleep "$every_s" && tell; then
     known=$now
   fi
 done

@@ -14,6 +14,7 @@ import nkeys
 import yaml
 from pydantic import Field, ValidationError
 
+from fanfuse_all_in_one.deploying.whole_file import write_whole
 from fanfuse_all_in_one.failures import OperatorError
 from fanfuse_client.queries import explain
 from fanfuse_contracts.base import Written
@@ -46,13 +47,18 @@ class UsersFile(Written):
 
     def write(self, path: Path) -> None:
         """Replace the file in one step."""
-        beside = path.with_name(f".{path.name}.new")
-        beside.write_text(yaml.safe_dump(self.model_dump(mode="json"), sort_keys=True), encoding="utf-8")
-        beside.replace(path)
+        write_whole(path, yaml.safe_dump(self.model_dump(mode="json"), sort_keys=True))
 
     def with_service(self, user: str, key: str) -> Self:
         """The file with one more key of a service."""
         return self._with("services", user, (*self.services.get(user, ()), key))
+
+    def without_service_key(self, user: str, key: str) -> Self:
+        """The file without this key of a service. Raises `OperatorError` for its last one: it could not run."""
+        kept = tuple(one for one in self.services[user] if one != key)
+        if not kept:
+            raise OperatorError(f"{key} is the last key of {user}: give it another one first")
+        return self._with("services", user, kept)
 
     def with_tenant(self, tenant: str, key: str) -> Self:
         """The file with one more key of a tenant."""
