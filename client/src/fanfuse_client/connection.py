@@ -19,9 +19,10 @@ from nats.errors import TimeoutError as NatsTimeoutError
 
 from fanfuse_client.errors import ClientError, NotAllowed, NotConnected, Overloaded, TooLarge, Unavailable
 from fanfuse_contracts import limits
-from fanfuse_contracts.access import Access, finish_tls
+from fanfuse_contracts.access import Access
 from fanfuse_contracts.addresses import checked_addresses, without_login
-from fanfuse_contracts.refusals import Refusals, RefusedError, advice_on, is_final, is_unknown_user
+from fanfuse_contracts.refusals import Refusals, RefusedError, advice_on, is_final, is_unknown_user, reason_of
+from fanfuse_contracts.tls import secure
 
 CONNECT_TIMEOUT_S: Final = 5.0
 _RECONNECT_WAIT_S: Final = 0.2
@@ -46,6 +47,7 @@ class Connection:
         self._refusals = Refusals(access.inbox)
         self._last_error = ""
         self.nc = NatsClient()
+        secure(self.nc, demanded=access.demands_tls(url))
         self.on_reconnected: Callable[[], Awaitable[None]] | None = None
 
     async def open(self) -> None:
@@ -65,10 +67,9 @@ class Connection:
         except (NatsError, OSError, TimeoutError) as error:
             await self.close()
             self._refuse_unknown(error)
-            why = self._last_error or str(error) or "no answer"
+            why = self._last_error or reason_of(error)
             advice = advice_on(why) or "is the bus running there?"
             raise NotConnected(f"no connection to {without_login(self._url)}: {why}; {advice}") from error
-        finish_tls(self.nc)
 
     async def close(self) -> None:
         """Send what is buffered and close."""
@@ -82,7 +83,7 @@ class Connection:
             raise NotAllowed(f"{told}: {_ITS_OWN}") from error
 
     async def _on_error(self, error: Exception) -> None:
-        told = str(error) or type(error).__name__
+        told = reason_of(error)
         if not is_final(self._last_error):  # the server hangs up after it, which is only what follows from it
             self._last_error = told
         self._refusals.hear(error)
@@ -91,7 +92,6 @@ class Connection:
     async def _on_reconnected(self) -> None:
         self._last_error = ""
         self._refusals.forget()
-        finish_tls(self.nc)
         if self.on_reconnected is not None:
             await self.on_reconnected()
 

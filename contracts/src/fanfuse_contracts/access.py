@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from fanfuse_contracts.addresses import schemes_of
+
 _ANYBODY: Final = "_INBOX"
 _TLS_FILES: Final = ("ca_file", "cert_file", "key_file")
 _HOLDS: Final = {
@@ -93,6 +95,11 @@ class Access:
             context.load_cert_chain(self.cert_file, self.key_file)
         return context
 
+    def demands_tls(self, addresses: str) -> bool:
+        """True if whoever states these addresses, and whom to trust or a certificate of his own, asks for TLS."""
+        stated = self.ca_file is not None or self.cert_file is not None
+        return stated or not schemes_of(addresses).isdisjoint(("tls", "wss"))
+
     def options(self) -> dict[str, Any]:
         """Keyword arguments of `nats.connect`."""
         stated = {
@@ -104,21 +111,6 @@ class Access:
             "tls": self.tls(),
         }
         return {name: value for name, value in stated.items() if value is not None}
-
-
-def finish_tls(client: Any) -> None:
-    """Call after each (re)connection of a nats-py client: tells its stream's protocol of the transport under TLS.
-
-    nats-py upgrades to TLS with `loop.start_tls`, which leaves that to the caller. A protocol that does not know it is
-    under TLS asks, at the end of every connection, to keep it half open, which asyncio answers with a warning; and it
-    never pauses a server that sends faster than it is read.
-    """
-    writer = getattr(client._transport, "_io_writer", None)
-    if writer is None or writer.get_extra_info("sslcontext") is None:
-        return  # plain TCP, or a WebSocket, which is no stream of asyncio's
-    protocol = writer.transport.get_protocol()
-    if not protocol._over_ssl:
-        protocol.connection_made(writer.transport)
 
 
 def _refuse_unusable(name: str, path: Path) -> None:

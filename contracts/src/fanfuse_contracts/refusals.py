@@ -15,6 +15,8 @@ _VIOLATION: Final = re.compile(r'permissions violation for (publish|subscription
 _UNKNOWN_USER: Final = "authorization violation"
 _TOO_MANY: Final = ("maximum account active connections exceeded", "maximum connections exceeded")
 _MISTRUSTED: Final = "certificate_verify_failed"
+_PLAIN: Final = "offers no tls"
+_NO_BUS: Final = "when expecting info"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,17 @@ def is_unknown_user(error: str) -> bool:
 
 def is_final(error: str) -> bool:
     """True if the server said why it hangs up: what comes after it is only what follows from it."""
-    return is_unknown_user(error) or _is_too_many(error)
+    return is_unknown_user(error) or _is_too_many(error) or _PLAIN in error.lower()
+
+
+def reason_of(error: Exception) -> str:
+    """What an error of a connection says; nats-py says too little of what is no bus."""
+    told = str(error)
+    if _NO_BUS in told.lower():
+        return "what answers there is no NATS server"
+    if isinstance(error, TimeoutError) and not told:
+        return "not a word from there: nothing can be reached, or it is no NATS server"
+    return told or type(error).__name__
 
 
 def _is_too_many(error: str) -> bool:
@@ -60,11 +72,14 @@ def _is_too_many(error: str) -> bool:
 def advice_on(error: str) -> str | None:
     """What to do about a connection that did not come about for this reason; None: no more than about any other."""
     if _is_too_many(error):
-        return (
-            "close some that are open, or allow more (a tenant's: `fanfuse deploy nats --tenant-connections`)"
-        )
+        return "close some that are open, or allow more (a tenant's: `fanfuse deploy nats --tenant-connections`)"
     if _MISTRUSTED in error.lower():
         return "state the authority that signed its certificate (ca_file of Access; of `fanfuse`: FANFUSE_NATS_CA_FILE)"
+    if _PLAIN in error.lower():
+        return (
+            "turn TLS on there, or ask for none (a tls:// or wss:// address does, and ca_file or cert_file of Access; "
+            "of `fanfuse`: FANFUSE_NATS_CA_FILE, FANFUSE_NATS_CERT_FILE)"
+        )
     return None
 
 

@@ -16,18 +16,34 @@ from nats.errors import Error as NatsError
 from nats.errors import SlowConsumerError
 
 from fanfuse_contracts import limits, metrics, permissions
-from fanfuse_contracts.access import Access, finish_tls
+from fanfuse_contracts.access import Access
 from fanfuse_contracts.enums import Stage
-from fanfuse_contracts.refusals import Refusal, Refusals, RefusedError, is_unknown_user
+from fanfuse_contracts.refusals import Refusal, Refusals, RefusedError, advice_on, is_unknown_user, reason_of
+from fanfuse_contracts.tls import NoTlsError, secure
 from fanfuse_runtime.logs import get_logger
 from fanfuse_runtime.metrics import Metrics
 from fanfuse_runtime.settings import RuntimeSettings
-from fanfuse_runtime.setup import NotAllowedError
+from fanfuse_runtime.setup import NotAllowedError, PlainBusError
 
 _log = get_logger("bus")
 _RECONNECT_WAIT_S = 0.2
 _ERROR_LOG_EVERY_S = 5.0
 _STOP_TIMEOUT_S = 5.0
+
+
+class _Broker(NatsBroker):
+    """FastStream's, over a client whose TLS is checked. It hears errors itself: FastStream's own callback raises some,
+    which ends a reconnecting client for good."""
+
+    note_error: Callable[[Exception], Awaitable[None]]
+    demands_tls: bool
+
+    async def _connect(self) -> Client:
+        client = Client()
+        secure(client, demanded=self.demands_tls)
+        await client.connect(**self._connection_kwargs | {"error_cb": self.note_error})
+        self.config.connect(client)
+        return client
 
 
 class Connection:
@@ -43,7 +59,7 @@ class Connection:
         self._closing = False
         self._access = access = settings.access()
         self._refusals = Refusals(access.inbox)
-        self.broker = NatsBroker(
+        self.broker = _Broker(
             settings.nats_url.split(","),
             name="fanfuse",
             # Once a client gave up for good nothing brings it back: reconnect for ever.
@@ -51,7 +67,6 @@ class Connection:
             reconnect_time_wait=_RECONNECT_WAIT_S,  # type: ignore[arg-type]
             connect_timeout=5,
             ping_interval=5,
-            error_cb=self._note_error,
             disconnected_cb=self._note_disconnect,
             reconnected_cb=self._note_reconnect,
             apply_types=False,
@@ -60,17 +75,21 @@ class Connection:
             security=_security(access),
             inbox_prefix=access.inbox,
         )
+        self.broker.note_error = self._note_error
+        self.broker.demands_tls = access.demands_tls(settings.nats_url)
 
     async def open(self) -> Client:
-        """Connect; waits for as long as the broker is away. Raises `NotAllowedError` where it knows no such user."""
+        """Connect; waits for as long as the broker is away. Raises `NotAllowedError` where it knows no such user,
+        `PlainBusError` where it offers no TLS to who asks for it."""
         try:
             self._client = await self.broker.connect()
+        except NoTlsError as error:
+            raise PlainBusError(f"the bus: {error}; {advice_on(str(error))}") from error
         except NatsError as error:
             if not is_unknown_user(str(error)):
                 raise
             told = f"the bus does not let this process in, as {self._access.told}"
             raise NotAllowedError(f"{told}: {_STATE_THE_USER}") from error
-        finish_tls(self._client)
         return self._client
 
     @asynccontextmanager
@@ -116,6 +135,8 @@ class Connection:
     async def _note_error(self, error: Exception) -> None:
         if isinstance(error, SlowConsumerError):
             self._metrics.inc(metrics.SLOW_CONSUMER_TOTAL)
+        if self._client is None and (isinstance(error, NoTlsError) or is_unknown_user(str(error))):
+            raise error  # it ends the first connection; later ones are tried for ever
         refusal = self._refusals.hear(error)
         # While the broker is away every attempt fails, five times a second: one line in five seconds is enough.
         if time.monotonic() < self._next_error_log:
@@ -124,7 +145,7 @@ class Connection:
         if refusal is not None:
             _log.error("bus.not_allowed", user=self._access.told, refused=str(refusal))
         else:
-            told = str(error) or type(error).__name__
+            told = reason_of(error)
             _log.warning("bus.error", error=told, **{"user": self._access.told} if is_unknown_user(told) else {})
 
     async def _note_disconnect(self) -> None:
@@ -133,7 +154,6 @@ class Connection:
 
     async def _note_reconnect(self) -> None:
         self._refusals.forget()
-        finish_tls(self._client)
         await self._on_reconnect()
 
 

@@ -36,9 +36,10 @@ class SetupMismatchError(SetupError):
     """A stream, consumer or bucket exists with other settings than the contract's."""
 
     def __init__(self, what: str, differences: Iterable[str]) -> None:
+        self.differences = tuple(differences)
         super().__init__(
-            f"{what} exists with other settings: {'; '.join(differences)}. "
-            "Another version or deployment made it: update or delete it, then start again."
+            f"{what} exists with other settings: {'; '.join(self.differences)}. Another version or deployment made it: "
+            "`fanfuse deploy setup --update` changes it (a bus of `fanfuse up` alone: start with a new --data)"
         )
 
 
@@ -57,6 +58,10 @@ class SetupRefusedError(SetupError):
 
 class NotAllowedError(SetupError):
     """The server refuses to the user of a process what it needs to start."""
+
+
+class PlainBusError(SetupError):
+    """The server offers no TLS to a process that asks for it."""
 
 
 _NO_ROOM_NOW: Final = frozenset({10_002, 10_028, 10_047})

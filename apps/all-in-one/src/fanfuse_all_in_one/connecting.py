@@ -15,9 +15,10 @@ from nats.errors import Error as NatsError
 from fanfuse_all_in_one.databus import BusUnavailableError
 from fanfuse_all_in_one.failures import NotAllowedError
 from fanfuse_contracts import permissions
-from fanfuse_contracts.access import Access, finish_tls
+from fanfuse_contracts.access import Access
 from fanfuse_contracts.addresses import without_login
-from fanfuse_contracts.refusals import Refusals, RefusedError, advice_on, is_final, is_unknown_user
+from fanfuse_contracts.refusals import Refusals, RefusedError, advice_on, is_final, is_unknown_user, reason_of
+from fanfuse_contracts.tls import secure
 from fanfuse_runtime.masking import mask
 
 _CONNECT_TIMEOUT_S: Final = 5.0
@@ -29,6 +30,7 @@ class OperatorConnection:
     def __init__(self, url: str, access: Access, runs_as: str = permissions.OPERATOR) -> None:
         """`runs_as`: the user that may do what the command does, where the bus knows users."""
         self.client = Client()
+        secure(self.client, demanded=access.demands_tls(url))
         self.url = url
         self._access = access
         self._runs_as = runs_as
@@ -56,7 +58,6 @@ class OperatorConnection:
             await self.client.close()
             self.refuse_unknown(error)
             raise self.unavailable(error) from error
-        finish_tls(self.client)
 
     def refuse_unknown(self, error: Exception) -> None:
         """Raise `NotAllowedError` where the bus knows no such user."""
@@ -68,7 +69,7 @@ class OperatorConnection:
 
     def unavailable(self, error: Exception) -> BusUnavailableError:
         """That there is no bus to work with, and why as far as it was told."""
-        why = self.problem or mask(str(error)) or "no answer"
+        why = self.problem or mask(reason_of(error))
         advice = advice_on(why) or "start one with `fanfuse up`, or correct the URL"
         return BusUnavailableError(f"no bus at {without_login(self.url)}: {why}; {advice}")
 
@@ -101,10 +102,9 @@ class OperatorConnection:
 
     async def _note(self, error: Exception) -> None:
         if not is_final(self._problem):  # the server hangs up after it, which is only what follows from it
-            self._problem = str(error) or type(error).__name__
+            self._problem = reason_of(error)
         self._refusals.hear(error)
 
     async def _begin_anew(self) -> None:
         self._problem = ""
         self._refusals.forget()
-        finish_tls(self.client)
