@@ -134,6 +134,7 @@ def test_the_server_finds_no_fault_in_what_is_printed(way: tuple[str, ...]) -> N
         (("deploy", "nats", "-f", "fanfuse.yaml"), "no key for SETUP"),
         (("deploy", "nats", "--one-account", "--tenant-connections", "7"), "no limit per tenant"),
         (("tenants", "revoke", "acme"), "acme is no tenant"),
+        (("deploy", "setup", "--losing", "QUERIES"), "state both"),
         (("deploy", "keys", "--again", "FUSER"), "FUSER is no service with a key"),
         (("deploy", "keys", "--without", "U"), "U is no key of a service"),
         (("deploy", "keys", "--without", "U", "--again", "FUSER"), "two steps"),

@@ -114,18 +114,25 @@ def of_operator() -> Permissions:
     )
 
 
+_MADE: Final = ("INFO", "CREATE", "UPDATE", "DELETE")
+
+
 def of_setup(pools: Iterable[tuple[Kind, str]]) -> Permissions:
-    """The setup step: it creates what contracts declare, and the consumers of these pools, and reads no message."""
+    """The setup step: it creates what contracts declare, and the consumers of these pools, and reads no message.
+
+    Told to (`--update`), it changes or replaces what differs.
+    """
     consumers = (*streams.CONSUMERS, *(streams.pool_consumer(kind, pool) for kind, pool in pools))
     names = (*(stream.name for stream in streams.STREAMS), *map(stream_of_bucket, streams.BUCKETS))
     return _permissions(
         SETUP,
         (
             f"{_API}.INFO",
-            *(f"{_API}.STREAM.{verb}.{name}" for name in names for verb in ("INFO", "CREATE")),
+            *(f"{_API}.STREAM.{verb}.{name}" for name in names for verb in _MADE),
             *(f"{_API}.CONSUMER.INFO.{spec.stream}.{spec.durable}" for spec in consumers),
             *(f"{_API}.CONSUMER.DURABLE.CREATE.{spec.stream}.{spec.durable}" for spec in consumers),
             *(f"{_API}.CONSUMER.CREATE.{spec.stream}.{spec.durable}.>" for spec in consumers),
+            *(f"{_API}.CONSUMER.DELETE.{spec.stream}.{spec.durable}" for spec in consumers),
         ),
         (),
         responds=False,
@@ -133,10 +140,9 @@ def of_setup(pools: Iterable[tuple[Kind, str]]) -> Permissions:
 
 
 def of_nack(pools: Iterable[tuple[Kind, str]]) -> Permissions:
-    """As the setup step; it also changes what differs, and hears replies on plain inboxes, which nobody else has."""
-    names = (*(stream.name for stream in streams.STREAMS), *map(stream_of_bucket, streams.BUCKETS))
+    """As the setup step, but it deletes nothing; it hears replies on plain inboxes, which nobody else has."""
     setup = of_setup(pools)
-    return Permissions(NACK, (*setup.publish, *(f"{_API}.STREAM.UPDATE.{name}" for name in names)), ("_INBOX.>",))
+    return Permissions(NACK, tuple(one for one in setup.publish if ".DELETE." not in one), ("_INBOX.>",))
 
 
 def of_everyone(pools: Iterable[tuple[Kind, str]], tenants: Iterable[str]) -> tuple[Permissions, ...]:

@@ -152,11 +152,11 @@ def consumer_config(spec: ConsumerSpec) -> api.ConsumerConfig:
     )
 
 
-_STREAM_FIELDS = (
+STREAM_FIELDS: Final = (
     "subjects", "retention", "storage", "discard", "max_msgs", "max_bytes", "max_age", "max_msgs_per_subject",
     "discard_new_per_subject", "duplicate_window", "allow_direct",
 )  # fmt: skip
-_CONSUMER_FIELDS = ("filter_subject", "ack_policy", "ack_wait", "max_deliver", "max_ack_pending", "max_waiting")
+CONSUMER_FIELDS: Final = ("filter_subject", "ack_policy", "ack_wait", "max_deliver", "max_ack_pending", "max_waiting")
 
 
 def _differences(wanted: Any, found: Any, fields: Iterable[str]) -> list[str]:
@@ -191,7 +191,7 @@ async def ensure_stream(js: JetStreamContext, spec: StreamSpec, rights: Rights =
             found = await _made_meanwhile(js, spec, error)
         else:
             return
-    rows = [*_differences(config, found, _STREAM_FIELDS), *_too_few_copies(found, rights)]
+    rows = [*_differences(config, found, STREAM_FIELDS), *_too_few_copies(found, rights)]
     wanted_dest = config.republish.dest if config.republish else None
     found_dest = found.republish.dest if found.republish else None
     if wanted_dest != found_dest:
@@ -220,7 +220,7 @@ async def ensure_consumer(js: JetStreamContext, spec: ConsumerSpec, rights: Righ
         except BadRequestError as error:
             raise SetupMismatchError(f"consumer {spec.durable} of {spec.stream}", [str(error.description)]) from error
         return
-    rows = _differences(config, found, _CONSUMER_FIELDS)
+    rows = _differences(config, found, CONSUMER_FIELDS)
     if rows:
         raise SetupMismatchError(f"consumer {spec.durable} of {spec.stream}", rows)
 

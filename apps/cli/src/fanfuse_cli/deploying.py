@@ -20,6 +20,18 @@ if TYPE_CHECKING:
 deploy_app = typer.Typer(help="What a cluster needs: streams, users of the bus, workers.", no_args_is_help=True)
 
 Within = Annotated[float, typer.Option("--within", min=0.1, help="Seconds in which the bus has to do all of it.")]
+Update = Annotated[
+    bool, typer.Option("--update", help="Change what exists with other settings, where no message is lost; name each.")
+]
+Losing = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--losing",
+        metavar="NAME",
+        help="With --update: messages of this stream, bucket or STREAM/CONSUMER may be deleted, and it may be made "
+        "anew; may be repeated.",
+    ),
+]
 Users = Annotated[
     Path, typer.Option("--users", help="The users file: public keys of services and tenants.", envvar="FANFUSE_USERS")
 ]
@@ -65,12 +77,22 @@ DEFAULT_USERS = Path("nats-users.yaml")
 @deploy_app.command("setup")
 @plainly
 def setup(
-    file: ConfigFile = None, data: DataDir = DEFAULT_DATA, nats_url: NatsUrl = None, within: Within = 10.0
+    file: ConfigFile = None,
+    data: DataDir = DEFAULT_DATA,
+    nats_url: NatsUrl = None,
+    within: Within = 10.0,
+    update: Update = False,
+    losing: Losing = None,
 ) -> None:
     """Create the streams, buckets and consumers of the bus, those of the file's pools too; compare what exists."""
     from fanfuse_all_in_one.deploying.setting_up import set_up
+    from fanfuse_all_in_one.failures import OperatorError
 
-    for name in asyncio.run(set_up(running_bus(data, nats_url), _pools(file), within)):
+    if losing and not update:
+        raise OperatorError("--losing says what --update may lose: state both")
+    names = frozenset(losing or ())
+    work = set_up(running_bus(data, nats_url), _pools(file), within, update=update, losing=names, say=remark)
+    for name in asyncio.run(work):
         print(name)
 
 
