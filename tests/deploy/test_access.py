@@ -105,6 +105,31 @@ async def test_a_loss_over_tls_is_told_and_the_new_connection_ends_as_quietly(
     assert not [message for message in caplog.messages if "eof_received" in message]
 
 
+SEED = "SUACSSL3UAHUDXKFSNVUZRF5UHPMWZ6BFDTJ7M6USDXIEDNPPQYYYCU3VY"
+CREDENTIALS = f"""-----BEGIN NATS USER JWT-----
+eyJ0.a-b_c
+------END NATS USER JWT------
+
+-----BEGIN USER NKEY SEED-----
+{SEED}
+------END USER NKEY SEED------
+"""
+
+
+def test_a_file_that_holds_no_credentials_is_refused_before_anything_is_tried(tmp_path: Path) -> None:
+    """nats-py ends with a TypeError, for some at the login only."""
+    file = tmp_path / "ann.creds"
+    file.write_text(CREDENTIALS)
+    assert Access(creds=file).told == f"the credentials of {file}"
+    for content in ("", "garbage\n", SEED, CREDENTIALS[:80], CREDENTIALS.replace(SEED, SEED[:20]), "\x00\xff" * 99):
+        file.write_bytes(content.encode("latin-1"))
+        with pytest.raises(ValueError, match=r"ann\.creds does not hold the credentials of a user"):
+            Access(creds=file)
+    file.write_bytes(CREDENTIALS.replace("\n", "\r\n").encode())
+    with pytest.raises(ValueError, match="lines that end as on Unix"):
+        Access(creds=file)
+
+
 def test_what_contradicts_itself_is_refused() -> None:
     with pytest.raises(SettingsError, match="exclude each other"):
         RuntimeSettings(nats_nkey=Path("a"), nats_creds=Path("b"))

@@ -15,7 +15,10 @@ _ANYBODY: Final = "_INBOX"
 _TLS_FILES: Final = ("ca_file", "cert_file", "key_file")
 _HOLDS: Final = {
     "nkey": (re.compile(rb"\s*SU[A-Z2-7]{56}\s*"), "the seed of a user's nkey (SU…)"),
-    "creds": (re.compile(rb"(?s).*BEGIN NATS USER JWT.*"), "the credentials of a user (BEGIN NATS USER JWT …)"),
+    "creds": (
+        re.compile(rb"(?s).*BEGIN NATS USER JWT-*\n[\w.-]+\n.*BEGIN USER NKEY SEED-*\nSU[A-Z2-7]{56}\n.*"),
+        "the credentials of a user (BEGIN NATS USER JWT …, BEGIN USER NKEY SEED …, lines that end as on Unix)",
+    ),
 }
 """By field: what its file holds."""
 
