@@ -75,6 +75,7 @@ CASES: list[tuple[str, bytes, RejectionCode, str]] = [
     ("not UTF-8", b"\xff\xfe\x00", INVALID, ""),
     ("compressed", gzip.compress(query()), INVALID, ""),
     ("a list", b"[1, 2]", INVALID, ""),
+    ("a filter 3,000 deep", b'{"text": "x", "filter": ' + b'{"not":' * 3_000 + b"{}" + b"}" * 3_001, INVALID, ""),
     ("null", b"null", INVALID, ""),
     ("no text", json.dumps(WHO).encode(), INVALID, "text"),
     ("unknown field", query(topk=3), INVALID, "topk"),

@@ -18,6 +18,7 @@ Named = tuple[str, Query]
 """A query id of the caller's choice, and the query."""
 
 _MAX_FAULTS: Final = 3
+_MAX_PLACE: Final = 12
 _COMPACT_JWT: Final = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
 
 
@@ -75,7 +76,8 @@ def explain(error: ValidationError, whole: str = "query") -> str:
 
 def _fault(place: tuple[int | str, ...], message: str) -> str:
     told = message.removeprefix("Value error, ")
-    return f"{'.'.join(map(str, place))}: {told}" if any(place) else told
+    at = ".".join(map(str, place[:_MAX_PLACE])) + ("…" if len(place) > _MAX_PLACE else "")
+    return f"{at}: {told}" if any(place) else told
 
 
 async def named(queries: Iterable[Query | Named] | AsyncIterable[Query | Named]) -> AsyncIterator[Named]:

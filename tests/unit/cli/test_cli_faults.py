@@ -64,6 +64,20 @@ def test_what_no_bus_can_be_at_is_refused_before_anything_is_tried(address: str,
     assert "secret" not in said
 
 
+def test_a_filter_that_is_nested_without_end_is_refused() -> None:
+    nested = '{"not":' * 3_000 + '{"field": "lang", "op": "eq", "value": "de"}' + "}" * 3_000
+    assert "--filter is nested deeper than 5 levels" in refused("ask", "x", *TENANT, "--filter", nested)
+
+
+def test_bytes_that_are_no_text_are_told_with_their_file(tmp_path: Path) -> None:
+    file = tmp_path / "binary"
+    file.write_bytes(b"a: \xff\xfe")
+    assert f"{file} is no users file: byte 3 is not UTF-8" in refused("tenants", "list", "--users", str(file))
+    (tmp_path / "empty.yaml").write_text("{}")
+    lint = ("routing", "lint", "--file", str(tmp_path / "empty.yaml"), "--queries", str(file))
+    assert f'{file}:1: not a JSON object with "text"' in refused(*lint)
+
+
 def test_a_path_that_is_not_there_is_named(tmp_path: Path) -> None:
     absent = tmp_path / "absent"
     assert f"'{absent}' does not exist" in refused("index", str(absent), *TENANT, "--corpus", "docs")

@@ -24,3 +24,13 @@ def test_a_fault_names_its_place_and_what_to_do(fields, said):
     assert str(refused.value).startswith(said)
     assert "Value error" not in str(refused.value)
     assert "pydantic" not in str(refused.value)
+
+
+def test_a_place_deep_down_is_told_short():
+    nested: object = {"field": "lang", "op": "eq", "value": "de"}
+    for _ in range(300):
+        nested = {"not": nested}
+    with pytest.raises(InvalidQuery) as refused:
+        build_query("x", None, {"filter": nested})
+    assert str(refused.value).startswith("filter.not.not")
+    assert len(str(refused.value)) < 300

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from fanfuse_all_in_one.databus import BusUnavailableError, find_bus
+from fanfuse_contracts import limits
 from fanfuse_contracts.access import Access
 from fanfuse_contracts.addresses import InvalidAddressError, checked_addresses
 from fanfuse_contracts.config import FanfuseConfig
@@ -89,6 +90,8 @@ def parsed_filter(text: str) -> Any:
         return json.loads(text)
     except ValueError as error:
         raise typer.BadParameter(f"--filter is not JSON: {error}") from error
+    except RecursionError as error:
+        raise typer.BadParameter(f"--filter is nested deeper than {limits.MAX_FILTER_DEPTH} levels") from error
 
 
 def stated_access() -> Access:

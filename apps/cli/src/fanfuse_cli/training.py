@@ -106,7 +106,7 @@ def _decided(config: "FanfuseConfig", queries: Path) -> Iterator["Decided"]:
     router = OfflineRouter(config)
     roles = sorted({role for card in config.cards() for role in card.readers})
     who = Principal(id="lint", roles=frozenset(roles[: limits.MAX_ROLES]))
-    for number, line in enumerate(queries.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(queries.read_bytes().splitlines(), start=1):
         try:
             text = json.loads(line)["text"]
         except (ValueError, KeyError, TypeError) as error:

@@ -40,6 +40,8 @@ class UsersFile(Written):
             return cls.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")) or {})
         except FileNotFoundError:
             return cls()
+        except UnicodeDecodeError as error:
+            raise OperatorError(f"{path} is no users file: byte {error.start} is not UTF-8") from error
         except ValidationError as error:
             raise OperatorError(f"{path} is no users file: {explain(error)}") from error
         except yaml.YAMLError as error:
