@@ -189,7 +189,7 @@ class Scenario:
         """A pool whose oldest command has used up half of its budget: who can do without its lane, does."""
         self.trouble.kinds, self.trouble.delay_s = (Kind.VECTOR,), 6.0
         held = asyncio.create_task(self.ask(PAYING, 1, budget_ms=8_000))
-        await eventually(lambda: self.flow.process.context.pools.under_pressure(Kind.VECTOR, "main"))
+        await eventually(lambda: self.flow.process.context.pools.look(Kind.VECTOR, "main").under_pressure)
         for _ in range(4):
             await self.ask(FLOODING, 1)
         await held

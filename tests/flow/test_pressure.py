@@ -105,7 +105,7 @@ async def test_what_may_be_missing_is_shed_under_pressure_named_and_counted(stal
     held = asyncio.create_task(ask(flow, MUST, HELD, HELD_BUDGET_MS))
     await stall.reached.wait()
     assert not vector_lane(await ask(flow, MAY)).shed, "a command in hand is no pressure while it is young"
-    await eventually(lambda: flow.process.context.pools.under_pressure(Kind.VECTOR, "main"))
+    await eventually(lambda: flow.process.context.pools.look(Kind.VECTOR, "main").under_pressure)
 
     without, needs, fails = [await ask(flow, tenant) for tenant in (MAY, SHOULD, MUST)]
     assert not held.done()
@@ -122,7 +122,7 @@ async def test_what_may_be_missing_is_shed_under_pressure_named_and_counted(stal
 
     stall.let_go.set()
     assert (await held).status is Status.COMPLETE
-    await eventually(lambda: not flow.process.context.pools.under_pressure(Kind.VECTOR, "main"))
+    await eventually(lambda: not flow.process.context.pools.look(Kind.VECTOR, "main").under_pressure)
     after = await ask(flow, MAY)
     assert (after.status, vector_lane(after).outcome in ASKED) == (Status.COMPLETE, True)
     assert counted(flow)[Kind.VECTOR] == 1.0

@@ -24,6 +24,8 @@ class BackendOutcome(Event):
     failure: FailureKind | None = None
     weight: Annotated[int, Field(ge=1)] = 1
     """How many calls this row stands for."""
+    age_ms: Annotated[float, Field(ge=0.0, allow_inf_nan=False)] = 0.0
+    """How long before it was told the failed call began, or the last of these successes ended."""
     probe: bool = False
     source: str = ""
     """Instance that saw it."""

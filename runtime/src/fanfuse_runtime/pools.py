@@ -7,6 +7,7 @@ has listened that long itself, nothing counts as absent.
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
@@ -16,6 +17,9 @@ from fanfuse_contracts import limits, subjects
 from fanfuse_contracts.enums import Kind
 from fanfuse_contracts.health import ColdLane, Heartbeat, ServedPool
 from fanfuse_runtime.bus import Bus
+
+_BEAT_S: Final = 1.2 * limits.HEARTBEAT_EVERY_S
+"""A live instance is heard within it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +89,15 @@ class PoolsView:
         """True if no ready worker serves this pool and this view has listened long enough to know."""
         return self.look(kind, pool).absent
 
-    def under_pressure(self, kind: Kind, pool: str) -> bool:
-        """True if some ready worker of this pool holds a command that has used up more than half of its budget."""
-        return self.look(kind, pool).under_pressure
+    def lives(self, kind: Kind, pool: str, waited_s: float) -> bool:
+        """True if a worker of this pool was heard while somebody waited for it so long (a beat at least), or was so busy
+        that its beats may be late."""
+        since = self._clock() - max(waited_s, _BEAT_S)
+        return any(seen.at >= since or served.under_pressure for seen, served in self._serving(kind, pool))
 
     def workers(self, kind: Kind, pool: str) -> frozenset[str] | None:
         """The ready instances that serve a pool; None while this view has not listened long enough to know of none."""
-        instances = frozenset(instance for instance, _ in self._serving(kind, pool))
+        instances = frozenset(seen.heartbeat.instance for seen, _ in self._serving(kind, pool))
         return instances if instances or self._has_listened() else None
 
     def look(self, kind: Kind, pool: str) -> PoolLook:
@@ -102,10 +108,10 @@ class PoolsView:
         cold = frozenset.intersection(*(frozenset(served.cold) for served in serving))
         return PoolLook(cold=cold, under_pressure=any(served.under_pressure for served in serving))
 
-    def _serving(self, kind: Kind, pool: str) -> list[tuple[str, ServedPool]]:
+    def _serving(self, kind: Kind, pool: str) -> list[tuple[Seen, ServedPool]]:
         oldest = self._clock() - limits.ABSENT_AFTER_S
         return [
-            (seen.heartbeat.instance, served)
+            (seen, served)
             for seen in self._seen.values()
             if seen.at >= oldest and seen.heartbeat.ready
             for served in seen.heartbeat.pools

@@ -44,10 +44,10 @@ def test_only_a_timeout_is_excused_by_a_bus_that_was_away() -> None:
 
 def test_successes_are_sampled_and_no_call_is_lost_or_counted_twice() -> None:
     sampler = OutcomeSampler()
-    rows = [row for i in range(25) for row in sampler.observe(BACKEND, None, float(i) / 10)]
+    rows = [row for i in range(25) for row in sampler.observe(BACKEND, None, float(i) / 8)]
     assert rows == [Row(limits.SUCCESS_SAMPLE_EVERY)] * 2
-    assert sampler.observe(BACKEND, DOWN, 3.0) == (Row(5), Row(1, DOWN))
-    assert sampler.observe(BACKEND, DOWN, 3.1) == (Row(1, DOWN),)
+    assert sampler.observe(BACKEND, DOWN, 3.5, asked_s=0.25) == (Row(5, age_s=0.5), Row(1, DOWN, 0.25))
+    assert sampler.observe(BACKEND, DOWN, 3.6) == (Row(1, DOWN),)
 
 
 def test_backends_are_sampled_apart_and_old_successes_are_forgotten() -> None:
@@ -55,7 +55,7 @@ def test_backends_are_sampled_apart_and_old_successes_are_forgotten() -> None:
     sampler.observe(BACKEND, None, 0.0)
     sampler.observe((Kind.VECTOR, "eu"), None, 0.0)
     assert sampler.observe(BACKEND, None, limits.HEALTH_WINDOW_S + 1) == ()
-    assert sampler.observe(BACKEND, DOWN, limits.HEALTH_WINDOW_S + 2) == (Row(1), Row(1, DOWN))
+    assert sampler.observe(BACKEND, DOWN, limits.HEALTH_WINDOW_S + 2) == (Row(1, age_s=1.0), Row(1, DOWN))
 
 
 def test_cancellations_are_bounded_in_time_and_number() -> None:

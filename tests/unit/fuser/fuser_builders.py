@@ -219,13 +219,13 @@ class MemoryTexts:
 class MemoryPools:
     def __init__(self) -> None:
         self.gone: set[tuple[Kind, str]] = set()
-        self.pressed: set[tuple[Kind, str]] = set()
+        self.living: set[tuple[Kind, str]] = set()
 
     def absent(self, kind: Kind, pool: str) -> bool:
         return (kind, pool) in self.gone
 
-    def under_pressure(self, kind: Kind, pool: str) -> bool:
-        return (kind, pool) in self.pressed
+    def lives(self, kind: Kind, pool: str, waited_s: float) -> bool:
+        return (kind, pool) in self.living
 
 
 class LoopClock:
@@ -285,5 +285,5 @@ class MemoryOutcomes:
     def __init__(self) -> None:
         self.reported: Mapping[str, str] = {}
 
-    async def report(self, tenant: str, query_id: str, silent: Sequence[LaneResult]) -> None:
+    async def report(self, planned: QueryPlanned, silent: Sequence[LaneResult]) -> None:
         self.reported = {one.lane.name: str(one.loss) for one in silent}

@@ -128,10 +128,10 @@ def test_silence_while_the_bus_was_away_says_nothing_of_a_backend():
 
 
 def test_a_lane_that_stood_in_a_queue_says_nothing_of_its_backend():
-    """Its workers live, and tell of an engine that is slow themselves."""
+    """HEA-02: its workers live, and tell of an engine that is slow themselves."""
     results = [lost(VECTOR), lost(KEYWORD), lost(GRAPH, Loss.NO_WORKER)]
-    pressed = {(VECTOR.kind, VECTOR.pool), (GRAPH.kind, GRAPH.pool)}
-    assert [one.lane.name for one in lanes_to_report(results, 1_900.0, pressed)] == ["docs-keyword", "docs-graph"]
+    living = {(VECTOR.kind, VECTOR.pool), (GRAPH.kind, GRAPH.pool)}
+    assert [one.lane.name for one in lanes_to_report(results, 1_900.0, living)] == ["docs-keyword", "docs-graph"]
 
 
 def test_times_and_hops():

@@ -154,12 +154,16 @@ class World:
             await replica.monitor.on_outcome(failed(), 0.0)
 
 
-def failed(kind: FailureKind = FailureKind.TIMEOUT, weight: int = 1, probe: bool = False) -> BackendOutcome:
-    return BackendOutcome(kind=KEY.kind, backend=KEY.backend, ok=False, failure=kind, weight=weight, probe=probe)
+def failed(
+    kind: FailureKind = FailureKind.TIMEOUT, weight: int = 1, probe: bool = False, age_ms: float = 0.0
+) -> BackendOutcome:
+    return BackendOutcome(
+        kind=KEY.kind, backend=KEY.backend, ok=False, failure=kind, weight=weight, probe=probe, age_ms=age_ms
+    )
 
 
-def succeeded(weight: int = 1) -> BackendOutcome:
-    return BackendOutcome(kind=KEY.kind, backend=KEY.backend, ok=True, weight=weight)
+def succeeded(weight: int = 1, age_ms: float = 0.0) -> BackendOutcome:
+    return BackendOutcome(kind=KEY.kind, backend=KEY.backend, ok=True, weight=weight, age_ms=age_ms)
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import pytest
 
 from fanfuse_contracts.enums import FailureKind
-from fanfuse_health.domain.window import SLOT_S, Window, counts, observe, restart, totals
+from fanfuse_health.domain.window import SLOT_S, Window, counts, observe, restart, run, totals
 
 WINDOW_S = 60.0
 
@@ -67,7 +67,31 @@ def test_what_follows_a_new_state_at_once_counts(fail):
     assert totals(window, 10.01, WINDOW_S).failures == 3
 
 
-def test_an_outcome_out_of_order_joins_the_last_slot(fail):
+def test_an_outcome_out_of_order_counts_in_its_own_slot(fail):
     window = observe(Window(), fail(), 10.0, 10.0, WINDOW_S)
     window = observe(window, fail(), 9.0, 10.0, WINDOW_S)
     assert totals(window, 10.0, WINDOW_S).failures == 2
+    assert [tally.slot for tally in window.tallies] == [36, 40]
+
+
+def test_hea02_calls_that_fail_while_others_succeed_are_no_run(fail, succeed):
+    """HEA-02: the end of another tenant's flood; six calls of two seconds, and 1,230 that were answered meanwhile."""
+    window = Window()
+    for number in range(123):
+        window = observe(window, succeed(weight=10), 10.0 + number / 41, 13.0, WINDOW_S)
+    for _ in range(6):
+        window = observe(window, fail(age_ms=2_000), 14.0, 14.0, WINDOW_S)
+    assert (run(window, 14.0, WINDOW_S), totals(window, 14.0, WINDOW_S)) == (0, (6, 1_236))
+
+
+def test_hea01_an_engine_that_hangs_makes_a_run_at_its_first_wave(fail, succeed):
+    """HEA-01: told late are its last successes as well; they count when they were, whatever was told first."""
+    window = Window()
+    for number in range(100):
+        window = observe(window, succeed(weight=10), number / 10, 12.0, WINDOW_S)
+    window = observe(window, succeed(weight=9, age_ms=2_000), 12.0, 12.0, WINDOW_S)
+    for number in range(6):
+        at_s = 12.0 + number / 20
+        window = observe(window, fail(age_ms=1_950), at_s, at_s, WINDOW_S)
+    assert run(window, 12.25, WINDOW_S) == 6
+    assert run(observe(window, succeed(), 12.5, 12.5, WINDOW_S), 12.5, WINDOW_S) == 0, "it answers again"

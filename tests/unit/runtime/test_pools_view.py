@@ -68,6 +68,23 @@ def test_one_worker_with_an_old_command_puts_its_pool_under_pressure(view):
     assert not view.look.under_pressure
 
 
+def test_a_worker_lives_if_it_was_heard_while_somebody_waited_or_was_busy(view):
+    def lives(waited_s):
+        return view.pools.lives(Kind.VECTOR, "main", waited_s)
+
+    assert not lives(2.0)
+    view.hear("one")
+    view.now_s += 1.1
+    assert lives(0.5), "its next beat is not due yet"
+    view.now_s += 0.4
+    assert (lives(1.4), lives(1.6)) == (False, True), "killed before the waiting began, and not absent yet"
+    view.hear("two", oldest_share=0.6)
+    view.now_s += 2.9
+    assert lives(1.4), "busy workers are late with their beats"
+    view.now_s += 0.2
+    assert not lives(1.4)
+
+
 def test_who_serves_a_pool_is_unknown_until_the_view_has_listened_long_enough(view):
     def workers():
         return view.pools.workers(Kind.VECTOR, "main")

@@ -57,7 +57,7 @@ class WorkerHandlers:
         reply, body = fit(_told(signed(end.reply, self._bus.instance, elapsed_s * 1e3)), self._max_reply_bytes())
         await self._store(address_of(command), body)
         self._count(command, reply, elapsed_s)
-        await self._tell_health(command, end)
+        await self._tell_health(command, end, elapsed_s)
 
     def _count(self, command: RetrieveCommand, reply: LaneReply, elapsed_s: float) -> None:
         kind, backend, outcome = command.kind.value, command.backend, reply.outcome.value
@@ -101,10 +101,11 @@ class WorkerHandlers:
 
     # -- health -------------------------------------------------------------------------------------------------
 
-    async def _tell_health(self, command: RetrieveCommand, end: LaneEnd) -> None:
+    async def _tell_health(self, command: RetrieveCommand, end: LaneEnd, elapsed_s: float) -> None:
         if not end.speaks_of_backend or is_probe(command):
             return
-        rows = self._sampler.observe((command.kind, command.backend), end.reply.failure, time.monotonic())
+        asked_s = min(elapsed_s, end.given_ms / 1e3)
+        rows = self._sampler.observe((command.kind, command.backend), end.reply.failure, time.monotonic(), asked_s)
         try:
             await self._bus.publish_all([self._outcome(command, row) for row in rows])
         except BusError as error:
@@ -118,6 +119,7 @@ class WorkerHandlers:
             ok=row.failure is None,
             failure=None if row.failure is None else row.failure.kind,
             weight=row.weight,
+            age_ms=row.age_s * 1e3,
             source=self._bus.instance,
             message="" if row.failure is None else mask(row.failure.message),
         )

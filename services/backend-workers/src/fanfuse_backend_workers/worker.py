@@ -53,6 +53,8 @@ class LaneEnd:
 
     reply: LaneReply
     speaks_of_backend: bool = False
+    given_ms: float = 0.0
+    """The time that an engine which failed had at most."""
 
 
 class LaneError(SearchError):
@@ -96,13 +98,14 @@ class Worker:
         except SearchError as error:
             log = _log.debug if error.kind is FailureKind.EXPIRED else _log.warning
             log("lane.failed", **_facts(command, error))
-            return LaneEnd(failed(address_of(command), error), self._blames_backend(command, error))
+            return self._failed(command, error)
 
-    def _blames_backend(self, command: RetrieveCommand, error: SearchError) -> bool:
+    def _failed(self, command: RetrieveCommand, error: SearchError) -> LaneEnd:
+        reply = failed(address_of(command), error)
         if not isinstance(error, LaneError) or error.given_ms is None:
-            return False
+            return LaneEnd(reply)
         interrupted = self._clock.was_interrupted(command.submitted_ns, command.budget_ms)
-        return is_backend_fault(error.kind, error.given_ms, interrupted=interrupted)
+        return LaneEnd(reply, is_backend_fault(error.kind, error.given_ms, interrupted=interrupted), error.given_ms)
 
     def _check_wanted(self, command: RetrieveCommand) -> None:
         if (command.tenant, command.query_id) in self._cancelled:

@@ -85,7 +85,7 @@ class Fuser:
         if outcome.unwanted:
             await self._cancellations.publish(planned.tenant, planned.query_id)
         if outcome.silent:
-            await self._outcomes.report(planned.tenant, planned.query_id, outcome.silent)
+            await self._outcomes.report(planned, outcome.silent)
 
 
 async def _ended_well(ended: asyncio.Future[None]) -> bool:

@@ -109,7 +109,7 @@ class PlanRun:
             return ()
         planned = self._planned
         interrupted = self._world.clock.was_interrupted(planned.submitted_ns, planned.query.budget_ms)
-        return lanes_to_report(results, waited_ms, self._pressed(), interrupted=interrupted)
+        return lanes_to_report(results, waited_ms, self._living(waited_ms / 1e3), interrupted=interrupted)
 
     # -- replies ------------------------------------------------------------------------------------------------
 
@@ -125,9 +125,9 @@ class PlanRun:
             await self._wait(LOOK_AT_POOLS_EVERY_S)
             self._give_up_absent()
 
-    def _pressed(self) -> frozenset[tuple[Kind, str]]:
+    def _living(self, waited_s: float) -> frozenset[tuple[Kind, str]]:
         pools = {(lane.kind, lane.pool) for lane in self._planned.plan.lanes}
-        return frozenset(pool for pool in pools if self._world.pools.under_pressure(*pool))
+        return frozenset(pool for pool in pools if self._world.pools.lives(*pool, waited_s))
 
     def _give_up_absent(self) -> None:
         pools = self._world.pools

@@ -44,8 +44,8 @@ class Pools(Protocol):
     def absent(self, kind: Kind, pool: str) -> bool:
         """True if no worker of this pool is known to live."""
 
-    def under_pressure(self, kind: Kind, pool: str) -> bool:
-        """True if some worker of this pool holds a command that has used up more than half of its budget."""
+    def lives(self, kind: Kind, pool: str, waited_s: float) -> bool:
+        """True if some worker of this pool gave a sign of life in this time, or had a queue before it."""
 
 
 class Clock(Protocol):
@@ -72,7 +72,7 @@ class Answers(Protocol):
 class Outcomes(Protocol):
     """Who wants to know of lanes that never replied."""
 
-    async def report(self, tenant: str, query_id: str, silent: Sequence[LaneResult]) -> None:
+    async def report(self, planned: QueryPlanned, silent: Sequence[LaneResult]) -> None:
         """Hold each lane's silence against its backend; a report that cannot be sent is only logged."""
 
 

@@ -22,12 +22,15 @@ class Row(NamedTuple):
 
     weight: int
     failure: Failure | None = None
+    age_s: float = 0.0
+    """Since the last of the calls that went well ended, or the failed one began."""
 
 
 @dataclass(slots=True)
 class _Untold:
     successes: int = 0
     since_s: float = 0.0
+    last_s: float = 0.0
 
 
 def is_probe(command: RetrieveCommand) -> bool:
@@ -50,21 +53,25 @@ class OutcomeSampler:
         self._sample_every = sample_every
         self._untold: dict[Backend, _Untold] = {}
 
-    def observe(self, backend: Backend, failure: Failure | None, now_s: float) -> tuple[Row, ...]:
-        """Take in one call that the backend answered (None) or failed by its own fault; the rows to tell now."""
+    def observe(self, backend: Backend, failure: Failure | None, now_s: float, asked_s: float = 0.0) -> tuple[Row, ...]:
+        """Take in one call that the backend answered (None) or failed by its own fault; the rows to tell now.
+
+        `asked_s`: how long a failed call took.
+        """
         untold = self._untold.setdefault(backend, _Untold())
         if now_s - untold.since_s > limits.HEALTH_WINDOW_S:
             untold.successes = 0
         if failure is not None:
-            return (*self._tell(untold, at_least=1), Row(1, failure))
+            return (*self._tell(untold, now_s, at_least=1), Row(1, failure, asked_s))
         if untold.successes == 0:
             untold.since_s = now_s
         untold.successes += 1
-        return self._tell(untold, at_least=self._sample_every)
+        untold.last_s = now_s
+        return self._tell(untold, now_s, at_least=self._sample_every)
 
-    def _tell(self, untold: _Untold, at_least: int) -> tuple[Row, ...]:
+    def _tell(self, untold: _Untold, now_s: float, at_least: int) -> tuple[Row, ...]:
         if untold.successes < at_least:
             return ()
-        row = Row(untold.successes)
+        row = Row(untold.successes, age_s=now_s - untold.last_s)
         untold.successes = 0
         return (row,)

@@ -72,20 +72,20 @@ def assemble(planned: QueryPlanned, joined: Joined, page: Page, *, arrived_ms: f
 def lanes_to_report(
     results: Sequence[LaneResult],
     waited_ms: float,
-    pressed: Container[tuple[Kind, str]] = (),
+    living: Container[tuple[Kind, str]] = (),
     *,
     interrupted: bool = False,
 ) -> tuple[LaneResult, ...]:
     """Lanes whose silence is held against their backend: health hears of them from no one else.
 
-    `pressed`: (kind, pool) under pressure. Their workers live, and tell of an engine that is slow; a command that only
-    stood in the queue behind others says nothing of it. `interrupted`: the bus was away, so that commands and
-    replies were lost or late, whoever was asked.
+    `living`: (kind, pool) with a worker that lived meanwhile. It tells itself of an engine that fails or is slow; a command that
+    only stood in the queue behind others, or whose worker or fuser had no CPU, says nothing of the engine.
+    `interrupted`: the bus was away, so that commands and replies were lost or late, whoever was asked.
     """
     fair = waited_ms >= limits.FAIR_CALL_MS and not interrupted
     silent = {Loss.NO_WORKER, Loss.NEVER_REPLIED} if fair else {Loss.NO_WORKER}
     lost = (result for result in results if result.loss in silent)
-    return tuple(one for one in lost if one.loss is Loss.NO_WORKER or (one.lane.kind, one.lane.pool) not in pressed)
+    return tuple(one for one in lost if one.loss is Loss.NO_WORKER or (one.lane.kind, one.lane.pool) not in living)
 
 
 def has_a_page(planned: QueryPlanned, results: Sequence[LaneResult]) -> bool:

@@ -20,6 +20,8 @@ class Tally(NamedTuple):
     slot: int
     failures: int
     successes: int
+    refuted: int = 0
+    """Failures of calls that began before another one succeeded: late, but not of an engine that answers nobody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,21 +54,32 @@ def counts(outcome: BackendOutcome) -> bool:
 
 def observe(window: Window, outcome: BackendOutcome, at_s: float, now_s: float, window_s: float) -> Window:
     """The window with one more outcome, seen at `at_s`, and without what is older than `window_s` at `now_s`."""
-    slot = slot_of(min(at_s, now_s))
-    oldest = slot_of(now_s - window_s)
+    began_s = at_s - outcome.age_ms / 1e3
+    # News of successes is held back: they count when they were.
+    ended_s = began_s if outcome.ok else at_s
+    slot, oldest = slot_of(min(ended_s, now_s)), slot_of(now_s - window_s)
     kept = tuple(tally for tally in window.tallies if tally.slot > oldest)
-    if slot <= oldest or at_s <= window.since_s or not counts(outcome):
+    if slot <= oldest or ended_s <= window.since_s or not counts(outcome):
         return replace(window, tallies=kept)
-    return replace(window, tallies=_added(kept, slot, outcome))
+    if outcome.ok:
+        return replace(window, tallies=_added(kept, Tally(slot, 0, outcome.weight)))
+    refuted = outcome.weight if slot_of(began_s) < _last_success(kept, slot) else 0
+    return replace(window, tallies=_added(kept, Tally(slot, outcome.weight, 0, refuted)))
 
 
-def _added(tallies: tuple[Tally, ...], slot: int, outcome: BackendOutcome) -> tuple[Tally, ...]:
-    failures, successes = (0, outcome.weight) if outcome.ok else (outcome.weight, 0)
-    # Stored times of one stream rise, give or take the clock's correction: a late one joins the last slot.
-    if tallies and tallies[-1].slot >= slot:
-        last = tallies[-1]
-        return (*tallies[:-1], Tally(last.slot, last.failures + failures, last.successes + successes))
-    return (*tallies, Tally(slot, failures, successes))
+def _added(tallies: tuple[Tally, ...], new: Tally) -> tuple[Tally, ...]:
+    place = len(tallies)
+    while place and tallies[place - 1].slot >= new.slot:
+        place -= 1
+    if place == len(tallies) or tallies[place].slot != new.slot:
+        return (*tallies[:place], new, *tallies[place:])
+    old = tallies[place]
+    sums = (old.failures + new.failures, old.successes + new.successes, old.refuted + new.refuted)
+    return (*tallies[:place], Tally(new.slot, *sums), *tallies[place + 1 :])
+
+
+def _last_success(tallies: tuple[Tally, ...], default: int) -> int:
+    return next((tally.slot for tally in reversed(tallies) if tally.successes), default)
 
 
 def restart(window: Window, since_s: float) -> Window:
@@ -82,10 +95,10 @@ def earlier(window: Window, at_s: float) -> Window:
 
 
 def run(window: Window, now_s: float, window_s: float) -> int:
-    """Weighted failures since the last success: those of later slots, so that order within a slot does not matter."""
+    """Weighted failures since the last success, of calls that began no earlier: order within a slot does not matter."""
     oldest = slot_of(now_s - window_s)
-    last_success = max((tally.slot for tally in window.tallies if tally.successes), default=oldest)
-    return sum(tally.failures for tally in window.tallies if tally.slot > max(oldest, last_success))
+    since = max(oldest, _last_success(window.tallies, oldest))
+    return sum(tally.failures - tally.refuted for tally in window.tallies if tally.slot > since)
 
 
 def totals(window: Window, now_s: float, window_s: float) -> Totals:
