@@ -23,6 +23,7 @@ from fanfuse_runtime.collector import SettledCollector
 from fanfuse_runtime.configfile import load_config
 from fanfuse_runtime.connection import Connection
 from fanfuse_runtime.context import Context
+from fanfuse_runtime.errors import needed_to_start
 from fanfuse_runtime.heartbeats import Heartbeats
 from fanfuse_runtime.logs import get_logger
 from fanfuse_runtime.masking import mask, remember_secrets, secrets_of_config, secrets_of_environment
@@ -83,17 +84,21 @@ class Process:
         _log.info("process.ready", services=[service.stage.value for service in self.services])
 
     async def _start_on_bus(self, factories: Sequence[ServiceFactory]) -> None:
-        await ensure_topology_in_time(self.context.bus.js, rights_of(self.settings))
+        with needed_to_start("word of the streams"):
+            await ensure_topology_in_time(self.context.bus.js, rights_of(self.settings))
         await self._measure_clock()
-        await self.context.corpora.start()
+        with needed_to_start("the registry of corpora"):
+            await self.context.corpora.start()
         self.metrics.follow(metrics.REGISTRY_AGE_SECONDS, lambda: self.context.corpora.age_s)
-        await self.context.backends.start()
-        await self.context.pools.start()
+        with needed_to_start("the state of backends"):
+            await self.context.backends.start()
+            await self.context.pools.start()
         self.services = [factory(self.context) for factory in factories]
         for service in self.services:
             if service.warm_up is not None:
                 await service.warm_up()
-        await self._start_services()
+        with needed_to_start("the consumers of its work"):
+            await self._start_services()
 
     async def _start_ops(self) -> None:
         if self.settings.ops_port is None:

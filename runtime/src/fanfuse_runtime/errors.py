@@ -1,5 +1,12 @@
 """Typed failures of the bus, each saying whether trying again can help."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from nats.errors import Error as NatsError
+
+from fanfuse_contracts.refusals import reason_of
+
 
 class BusError(Exception):
     """Something on the bus did not work."""
@@ -28,6 +35,20 @@ class NoResponderError(BusError):
 
 class RequestTimeoutError(BusError):
     """A request got no answer in time."""
+
+
+class StartError(BusError):
+    """The bus did not give a process in time what it needs to start; the message is one line."""
+
+
+@contextmanager
+def needed_to_start(what: str) -> Iterator[None]:
+    """Errors of the bus in the block as a `StartError` that says what the process waited for."""
+    try:
+        yield
+    except (NatsError, TimeoutError, BusError) as error:
+        told = reason_of(error) if str(error) else "the bus does not answer in time"
+        raise StartError(f"{what} did not come from the bus: {told}. Start the process again") from error
 
 
 class RetryError(Exception):

@@ -14,6 +14,7 @@ from typing import NoReturn
 from fanfuse_runtime.compose import Process
 from fanfuse_runtime.configfile import ConfigError
 from fanfuse_runtime.corpus_store import RegistryError
+from fanfuse_runtime.errors import StartError
 from fanfuse_runtime.logs import LogLevelError, configure_logs, get_logger
 from fanfuse_runtime.masking import mask
 from fanfuse_runtime.ops import OpsPortError
@@ -73,7 +74,8 @@ def ignore_signals() -> None:
 
 
 def main(*factories: ServiceFactory) -> None:
-    """Run these services as this process; exits 2 with a plain message where the configuration is at fault."""
+    """Run these services as this process; exits with a plain message: 2 where the configuration is at fault, 1 where
+    the bus did not give in time what a start needs, so that whoever watches over the process starts it again."""
     try:
         settings = RuntimeSettings()
         configure_logs(settings.log_level)
@@ -81,7 +83,9 @@ def main(*factories: ServiceFactory) -> None:
         asyncio.run(serve(factories, settings))
         ignore_signals()
     except (ConfigError, LogLevelError, OpsPortError, RegistryError, SettingsError, SetupError) as error:
-        _refuse(str(error))
+        _refuse(str(error), 2)
+    except StartError as error:
+        _refuse(str(error), 1)
 
 
 def _log_crash(_kind: type[BaseException], error: BaseException, _trace: TracebackType | None) -> None:
@@ -89,6 +93,6 @@ def _log_crash(_kind: type[BaseException], error: BaseException, _trace: Traceba
     _log.error("process.crashed", exc_info=error)
 
 
-def _refuse(reason: str) -> NoReturn:
+def _refuse(reason: str, code: int) -> NoReturn:
     sys.stderr.writelines(f"fanfuse: {line}\n" for line in mask(reason).splitlines())
-    sys.exit(2)
+    sys.exit(code)

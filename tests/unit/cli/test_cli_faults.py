@@ -13,6 +13,8 @@ from typer.testing import CliRunner
 from fanfuse_cli.failures import plainly
 from fanfuse_cli.main import app
 from fanfuse_contracts.addresses import checked_addresses
+from fanfuse_runtime import process
+from fanfuse_runtime.errors import needed_to_start
 
 WRONG_BUS = "http://127.0.0.1:4222"
 TENANT = ("--tenant", "acme")
@@ -126,3 +128,22 @@ def test_a_service_names_what_it_can_not_use(variable: str) -> None:
     assert line.startswith("fanfuse: ")
     for part in (variable, value, "is no address of a bus" if variable == "NATS_URL" else "Address already in use"):
         assert part in line
+
+
+def test_a_service_says_what_it_waited_for_in_vain(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With exit code 1, and no traceback: whoever watches over it starts it again."""
+
+    async def in_vain(*_: object) -> None:
+        with needed_to_start("the registry of corpora"):
+            raise TimeoutError
+
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+    monkeypatch.setattr(process, "serve", in_vain)
+    monkeypatch.setattr(process, "configure_logs", lambda _: None)
+    with pytest.raises(SystemExit) as ended:
+        process.main()
+    assert ended.value.code == 1
+    told = "fanfuse: the registry of corpora did not come from the bus: the bus does not answer in time."
+    assert capsys.readouterr().err == f"{told} Start the process again\n"

@@ -21,6 +21,7 @@ from fanfuse_contracts.config import FanfuseConfig
 from fanfuse_contracts.enums import Stage
 from fanfuse_runtime.compose import compose
 from fanfuse_runtime.corpus_store import RegistryError
+from fanfuse_runtime.errors import StartError
 from fanfuse_runtime.process import note_first
 from fanfuse_runtime.server import ServerStartError
 from fanfuse_runtime.settings import RuntimeSettings
@@ -61,7 +62,7 @@ def run_up(options: UpOptions, say: Say) -> None:
     ):
         try:
             asyncio.run(_serve(options, bus, say))
-        except (RegistryError, ServerStartError) as error:
+        except (RegistryError, ServerStartError, StartError) as error:
             raise OperatorError(str(error)) from error
 
 
