@@ -130,7 +130,7 @@ def _change_key(users: Path, seeds: Path, again: str | None, without: str | None
     if again:
         key, seed = make_another_key(users, seeds, again)
         print(key)
-        remark(f"{seed} is its only private half, beside the old key: {CARRY_OUT}, then give {again} the new one")
+        remark(f"{seed} is its only private half; the old key stays. {CARRY_OUT}, then give {again} the new one")
     elif without:
         remark(f"{users}: {take_key_away(users, without)} has one key less; {CARRY_OUT}")
 
