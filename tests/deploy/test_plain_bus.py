@@ -197,3 +197,20 @@ async def test_a_service_that_is_not_let_in_for_a_while_comes_back(under_tls: Na
         server.start()
         assert await eventually(lambda: client.is_connected, 30)
         await connection.close()
+
+
+@pytest.mark.parametrize(
+    ("greeting", "told"), [(b"SSH-2.0-x\r\n", "is no NATS server"), (b"", "not a word from there")]
+)
+async def test_what_is_no_bus_is_told_as_that(greeting: bytes, told: str) -> None:
+    async def greet(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(greeting)
+        await asyncio.sleep(2)
+        writer.close()
+
+    async with await asyncio.start_server(greet, "127.0.0.1", 0) as server:
+        url = f"nats://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        with pytest.raises(NotConnected, match=told):
+            await Client(url, "acme").__aenter__()
+        with pytest.raises(BusUnavailableError, match=told):
+            await OperatorConnection(url, Access()).open(1.0)

@@ -28,8 +28,8 @@ def secure(client: Any, *, demanded: bool) -> None:
         return command
 
     async def checked_close(*arguments: Any) -> None:
-        # nats-py sends what it still holds over whatever it has just connected to, before any login.
-        if demanded and not _is_under_tls(client):
+        # While it reconnects, nats-py sends what it still holds to whatever it has just reached, before any login.
+        if demanded and not client.is_connected:
             client._pending, client._pending_data_size = [], 0
         await close(*arguments)
 
@@ -37,14 +37,12 @@ def secure(client: Any, *, demanded: bool) -> None:
 
 
 def _is_under_tls(client: Any) -> bool:
-    writer = _writer(client)
+    # nats-py keeps the plain writer beside the one of TLS. A transport can't be asked: once closed it raises.
+    transport = client._transport
+    writer = getattr(transport, "_io_writer", None)
     if writer is None:  # a WebSocket, or nothing yet
-        return bool(getattr(client._transport, "_using_tls", False))
-    return writer.get_extra_info("sslcontext") is not None
-
-
-def _writer(client: Any) -> Any:
-    return getattr(client._transport, "_io_writer", None)
+        return bool(getattr(transport, "_using_tls", False))
+    return writer is not transport._bare_io_writer
 
 
 def _finish(client: Any) -> None:
@@ -54,6 +52,6 @@ def _finish(client: Any) -> None:
     under TLS asks, at the end of every connection, to keep it half open, which asyncio answers with a warning; and it
     never pauses a server that sends faster than it is read.
     """
-    writer = _writer(client)
+    writer = getattr(client._transport, "_io_writer", None)
     if writer is not None and _is_under_tls(client):
         writer.transport.get_protocol().connection_made(writer.transport)

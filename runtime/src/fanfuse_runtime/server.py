@@ -20,6 +20,7 @@ from fanfuse_runtime.children import ended_with_parent
 _START_TIMEOUT_S = 15.0
 _LOG = "nats-server.log"
 _STARTED = "Starting nats-server"
+_FATAL = "[FTL]"
 _NOT_STORED = "failed to store a msg"
 _LOG_READ_BYTES = 4 * 1024 * 1024
 
@@ -118,7 +119,10 @@ class NatsServer:
         return self._store_dir / _LOG
 
     def _log_tail(self) -> str:
-        return self._log.read_text(errors="replace")[-500:].strip() if self._log.exists() else "no log"
+        if not self._log.exists():
+            return "no log"
+        told = self._log.read_text(errors="replace")[-500:].strip()
+        return told.rpartition(_FATAL)[2].strip() or told
 
     def store_fault(self) -> str | None:
         """Why it could not store a message since the last call, in the words of its log; None if it could.

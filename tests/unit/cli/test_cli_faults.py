@@ -66,6 +66,16 @@ def test_what_no_bus_can_be_at_is_refused_before_anything_is_tried(address: str,
     assert "secret" not in said
 
 
+def test_a_port_of_the_bus_that_can_not_be_had_is_told_by_its_cause(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        said = refused("up", "--port", str(port), "--data", str(tmp_path))
+    cause = f"fanfuse: nats-server ended with code 1: Error listening on port: 127.0.0.1:{port}"
+    assert said.startswith(cause)
+    assert "address already in use" in said
+    assert "--port" in refused("up", "--port", "99999", "--data", str(tmp_path))
+
+
 def test_a_filter_that_is_nested_without_end_is_refused() -> None:
     nested = '{"not":' * 3_000 + '{"field": "lang", "op": "eq", "value": "de"}' + "}" * 3_000
     assert "--filter is nested deeper than 5 levels" in refused("ask", "x", *TENANT, "--filter", nested)

@@ -9,8 +9,8 @@ from fanfuse_cli.options import DEFAULT_DATA, ConfigFile, DataDir, NatsUrl, Over
 from fanfuse_contracts.enums import Stage
 
 Only = Annotated[str, typer.Option("--only", help="Services to run, separated by commas; all without it.")]
-Port = Annotated[int, typer.Option(help="Port of the bus that is started here; 0: a free one.")]
-OpsPort = Annotated[int, typer.Option(help="Port of /healthz, /readyz and /metrics; 0: a free one.")]
+Port = Annotated[int, typer.Option(help="Port of the bus that is started here; 0: a free one.", min=0, max=65_535)]
+OpsPort = Annotated[int, typer.Option(help="Port of /healthz, /readyz and /metrics; 0: a free one.", min=0, max=65_535)]
 LogLevel = Annotated[str, typer.Option(help="debug, info, warning or error.", envvar="FANFUSE_LOG_LEVEL")]
 
 
