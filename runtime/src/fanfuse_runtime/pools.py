@@ -90,8 +90,8 @@ class PoolsView:
         return self.look(kind, pool).absent
 
     def lives(self, kind: Kind, pool: str, waited_s: float) -> bool:
-        """True if a worker of this pool was heard while somebody waited for it so long (a beat at least), or was so busy
-        that its beats may be late."""
+        """True if a worker of this pool was heard while somebody waited for it so long (a beat at least), or was so
+        busy that its beats may be late."""
         since = self._clock() - max(waited_s, _BEAT_S)
         return any(seen.at >= since or served.under_pressure for seen, served in self._serving(kind, pool))
 

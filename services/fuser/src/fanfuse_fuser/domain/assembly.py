@@ -78,8 +78,8 @@ def lanes_to_report(
 ) -> tuple[LaneResult, ...]:
     """Lanes whose silence is held against their backend: health hears of them from no one else.
 
-    `living`: (kind, pool) with a worker that lived meanwhile. It tells itself of an engine that fails or is slow; a command that
-    only stood in the queue behind others, or whose worker or fuser had no CPU, says nothing of the engine.
+    `living`: (kind, pool) with a worker that lived meanwhile. It tells itself of an engine that fails or is slow; a
+    command that only stood in the queue behind others, or whose worker or fuser had no CPU, says nothing of the engine.
     `interrupted`: the bus was away, so that commands and replies were lost or late, whoever was asked.
     """
     fair = waited_ms >= limits.FAIR_CALL_MS and not interrupted
