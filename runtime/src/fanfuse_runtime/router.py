@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from faststream import AckPolicy
 from faststream.nats import JStream, NatsRouter, PullSub
+from nats.aio.msg import Msg
+from nats.aio.subscription import Subscription
 from nats.errors import Error as NatsError
 from opentelemetry import trace
 from pydantic import ValidationError
@@ -41,6 +43,8 @@ R = TypeVar("R", bound=Model)
 _log = get_logger("router")
 _CORE_SLOTS = 64
 _PENDING_MSGS = 65_536
+_PENDING_HEARD = 2_048
+"""Of what every instance hears and anybody may publish: what is over it is dropped, and nothing else with it."""
 _INTERNAL = Rejection(
     code=RejectionCode.INTERNAL,
     message="the service failed on this request: ask again, and look at its log",
@@ -61,6 +65,14 @@ class _Declared(NamedTuple):
     handler: Handler
 
 
+class _Heard(NamedTuple):
+    """A subscriber of core messages that every instance hears."""
+
+    subject: str
+    subscriber: Any
+    handler: Handler
+
+
 class ServiceRouter:
     """Declares the subscribers of one service."""
 
@@ -75,6 +87,7 @@ class ServiceRouter:
         self._declared: list[_Declared] = []
         self._loops: list[PullLoop] = []
         self._core: list[tuple[Any, Slots]] = []
+        self._heard: list[_Heard] = []
 
     def consume(
         self, spec: ConsumerSpec, model: type[M], *, in_flight: int, on_failed: OnFailed
@@ -142,8 +155,8 @@ class ServiceRouter:
         return decorate
 
     def listen(self, subject: str) -> Callable[[Callable[[Delivery], Awaitable[None]]], Callable[..., Awaitable[None]]]:
-        """Hear core messages; every instance hears each."""
-        endpoint, subscribe = self._core_subscriber(subject, queue="")
+        """Hear core messages, one after the other; every instance hears each. The handler must not wait."""
+        endpoint, subscriber = self._core_endpoint(subject, queue="")
 
         def decorate(handler: Callable[[Delivery], Awaitable[None]]) -> Callable[..., Awaitable[None]]:
             async def hear(delivery: Delivery) -> None:
@@ -154,7 +167,9 @@ class ServiceRouter:
                     _log.debug("listen.ignored", subject=delivery.subject, reason=str(error))
 
             endpoint.name = handler.__name__
-            subscribe(hear)
+            counted = endpoint.counted(hear)
+            subscriber(counted)
+            self._heard.append(_Heard(subject, subscriber, counted))
             return handler
 
         return decorate
@@ -164,10 +179,8 @@ class ServiceRouter:
         self.endpoints.append(endpoint)
         return endpoint
 
-    def _core_subscriber(self, subject: str, queue: str) -> tuple[Endpoint, Callable[[Handler], None]]:
+    def _core_endpoint(self, subject: str, queue: str) -> tuple[Endpoint, Any]:
         self.subjects.append(subject)
-        endpoint = self._endpoint(subject, queue, {})
-        # FastStream's own workers cost more than the handlers: it hears one message after the other, slots run them.
         subscriber = self.faststream.subscriber(
             subject,
             queue=queue,
@@ -176,6 +189,11 @@ class ServiceRouter:
             no_reply=True,
             decoder=_to_delivery,
         )
+        return self._endpoint(subject, queue, {}), subscriber
+
+    def _core_subscriber(self, subject: str, queue: str) -> tuple[Endpoint, Callable[[Handler], None]]:
+        # FastStream's own workers cost more than the handlers: it hears one message after the other, slots run them.
+        endpoint, subscriber = self._core_endpoint(subject, queue)
         slots = Slots(_CORE_SLOTS)
         self._core.append((subscriber, slots))
 
@@ -200,6 +218,15 @@ class ServiceRouter:
             # FastStream starts its own fetching only where no subscription is set.
             one.subscriber.subscription = loop
             self._loops.append(loop)
+        for heard in self._heard:
+            heard.subscriber.subscription = await self._hear(heard)
+
+    async def _hear(self, heard: _Heard) -> Subscription:
+        # Not by FastStream: a message that nobody waits for must cost little, for anybody may publish many.
+        async def on_message(msg: Msg) -> None:
+            await heard.handler(Delivery(msg))
+
+        return await self._context.bus.nc.subscribe(heard.subject, cb=on_message, pending_msgs_limit=_PENDING_HEARD)
 
     def _ensure(self, spec: ConsumerSpec) -> Callable[[], Awaitable[None]]:
         context = self._context
@@ -231,7 +258,7 @@ class ServiceRouter:
         """Take no more core messages, and answer those that are here: nobody delivers them again."""
         with suppress(TimeoutError, NatsError):
             async with asyncio.timeout(timeout_s):
-                for subscriber, _ in self._core:
+                for subscriber in (*(one for one, _ in self._core), *(one.subscriber for one in self._heard)):
                     # Gone for FastStream, which would throw away what waits.
                     subscription, subscriber.subscription = subscriber.subscription, None
                     if subscription is not None:

@@ -10,7 +10,7 @@ from fanfuse_backend_workers.settings import WorkerSettings
 from fanfuse_contracts import limits
 from fanfuse_contracts.enums import FailureKind, Kind
 from fanfuse_contracts.retrieval import ChunkText, Failure
-from fanfuse_runtime.cancelled import MAX_REMEMBERED, REMEMBERED_S, Cancelled
+from fanfuse_runtime.cancelled import MAX_OF_TENANT, MAX_REMEMBERED, REMEMBERED_S, Cancelled
 from fanfuse_runtime.settings import SettingsError
 
 DOWN = Failure(kind=FailureKind.UNAVAILABLE, message="down")
@@ -66,8 +66,20 @@ def test_cancellations_are_bounded_in_time_and_number() -> None:
     cancelled.remember(("acme", "q2"), REMEMBERED_S + 1)
     assert ("acme", "q1") not in cancelled
     for number in range(MAX_REMEMBERED + 5):
-        cancelled.remember(("t", str(number)), REMEMBERED_S + 2)
-    assert [("t", str(number)) in cancelled for number in (0, 4, 5)] == [False, False, True]
+        cancelled.remember((f"t{number % 20}", str(number)), REMEMBERED_S + 2)
+    assert [(f"t{number}", str(number)) in cancelled for number in (0, 4, 5)] == [False, False, True]
+
+
+def test_a_tenant_that_cancels_without_end_takes_no_room_of_others() -> None:
+    cancelled = Cancelled()
+    cancelled.remember(("globex", "q1"), 0.0)
+    for number in range(3 * MAX_REMEMBERED):
+        cancelled.remember(("acme", str(number)), 1.0)
+    assert ("globex", "q1") in cancelled
+    known = [number for number in range(3 * MAX_REMEMBERED) if ("acme", str(number)) in cancelled]
+    assert known == list(range(MAX_OF_TENANT))
+    cancelled.remember(("acme", "q1"), REMEMBERED_S + 2)
+    assert [key in cancelled for key in (("acme", "q1"), ("acme", "0"))] == [True, False]
 
 
 def test_texts_fit_and_what_is_left_out_is_not_gone() -> None:
