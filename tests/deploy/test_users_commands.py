@@ -118,6 +118,17 @@ def test_a_file_is_written_whole_or_stays_as_it_was(what: str) -> None:
     assert not Path("never").exists()
 
 
+def test_an_embedded_pool_that_is_written_is_kept_and_one_that_is_gone_is_named() -> None:
+    both = "backends: {vector: {main: {engine: embedded}, hot: {engine: embedded, pool: hot}}}"
+    Path("fanfuse.yaml").write_text(both)
+    made = run("deploy", "keys", "-f", "fanfuse.yaml").stdout.split()
+    assert {"WORKER-VECTOR-MAIN", "WORKER-VECTOR-HOT", "WORKER-KEYWORD-MAIN"} <= set(made)
+    assert "left out" not in run("deploy", "nats", "-f", "fanfuse.yaml", "-o", "users.conf").stderr
+    assert "0 new" in run("deploy", "keys", "-f", "fanfuse.yaml").stderr
+    told = run("deploy", "nats", "-o", "users.conf").stderr
+    assert "WORKER-VECTOR-HOT: a key, but no pool of the default configuration for it; left out" in told
+
+
 @pytest.mark.parametrize("way", [(), ("--tenant-connections", "7"), ("--one-account",)])
 def test_the_server_finds_no_fault_in_what_is_printed(way: tuple[str, ...]) -> None:
     run("deploy", "keys", "-f", "fanfuse.yaml")

@@ -166,13 +166,11 @@ class BackendsConfig(Written):
 
     def known(self, kind: Kind) -> dict[str, BackendConfig]:
         """The backends of a kind by name, the embedded one included."""
-        return {DEFAULT_BACKEND: BackendConfig()} | self._stated(kind)
+        return {DEFAULT_BACKEND: BackendConfig()} | self.stated(kind)
 
     def servers(self) -> Iterator[tuple[Kind, str, BackendConfig]]:
         """Every backend that is a server."""
-        return (
-            (kind, name, stated) for kind in Kind for name, stated in self._stated(kind).items() if stated.is_server
-        )
+        return ((kind, name, stated) for kind in Kind for name, stated in self.stated(kind).items() if stated.is_server)
 
     def wiring(self, kind: Kind, name: str, weight: float = 1.0, requirement: Requirement | None = None) -> Wiring:
         """A corpus's wiring to a known backend; `weight`: the corpus's own factor."""
@@ -188,7 +186,8 @@ class BackendsConfig(Written):
             requirement=requirement,
         )
 
-    def _stated(self, kind: Kind) -> dict[str, BackendConfig]:
+    def stated(self, kind: Kind) -> dict[str, BackendConfig]:
+        """The backends of a kind that are written, by name."""
         return {Kind.VECTOR: self.vector, Kind.KEYWORD: self.keyword, Kind.GRAPH: self.graph}[kind]
 
     def _faults(self) -> Iterator[Fault]:

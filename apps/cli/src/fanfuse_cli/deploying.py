@@ -118,7 +118,8 @@ def keys(
     made = make_missing_keys(users, seeds, _pools(file), nack=nack)
     for user in made:
         print(user)
-    remark(f"{users}: {len(made)} new; each seed stands in {seeds} alone: {_KEEP_SEEDS}")
+    kept = f"; each seed stands in {seeds} alone: {_KEEP_SEEDS}" if made else ""
+    remark(f"{users}: {len(made)} new{kept}")
 
 
 _KEEP_SEEDS = "keep it as a Secret, then delete it there; but operator.nk stays with you"
@@ -135,7 +136,9 @@ def _change_key(users: Path, seeds: Path, again: str | None, without: str | None
         remark(f"{users}: {take_key_away(users, without)} has one key less; {CARRY_OUT}")
 
 
-CARRY_OUT = "next: `fanfuse deploy nats -o users.conf`, and have the server read it (deploy/README.md)"
+CARRY_OUT = (
+    "next: `fanfuse deploy nats --file fanfuse.yaml --out users.conf`, and have the server read it (deploy/README.md)"
+)
 
 
 @deploy_app.command("nats")
@@ -153,7 +156,7 @@ def nats(
 
     After a change have the server read it again, twice where a tenant is new (deploy/README.md, Tenants).
     """
-    from fanfuse_all_in_one.deploying.nats_users import render_account_per_tenant, render_one_account
+    from fanfuse_all_in_one.deploying.nats_users import left_out, render_account_per_tenant, render_one_account
     from fanfuse_all_in_one.deploying.users_file import UsersFile
     from fanfuse_all_in_one.failures import OperatorError
 
@@ -162,6 +165,8 @@ def nats(
     known, pools = UsersFile.read(users), _pools(file)
     in_accounts = partial(render_account_per_tenant, connections=connections or limits.TENANT_CONNECTIONS)
     _put((render_one_account if one_account else in_accounts)(known, pools), out)
+    if idle := left_out(known, pools):
+        remark(f"{', '.join(idle)}: a key, but no pool of {file or 'the default configuration'} for it; left out")
 
 
 @deploy_app.command("nack")

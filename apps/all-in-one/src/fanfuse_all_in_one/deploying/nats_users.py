@@ -72,10 +72,19 @@ def _line(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"))
 
 
-def _services(users: UsersFile, pools: _Pools) -> list[dict[str, Any]]:
+def left_out(users: UsersFile, pools: _Pools) -> list[str]:
+    """Services with a key that `pools` make no use of: the server cuts them off."""
+    return sorted(users.services.keys() - {one.user for one in _wanted(users, pools)})
+
+
+def _wanted(users: UsersFile, pools: _Pools) -> tuple[Permissions, ...]:
     known = tuple(pools)
     operators = (permissions.of_nack(known),) if permissions.NACK in users.services else ()
-    wanted = (*permissions.of_everyone(known, ()), *operators)
+    return (*permissions.of_everyone(known, ()), *operators)
+
+
+def _services(users: UsersFile, pools: _Pools) -> list[dict[str, Any]]:
+    wanted = _wanted(users, pools)
     missing = users.missing(one.user for one in wanted)
     if missing:
         raise OperatorError(f"no key for {', '.join(missing)}: `fanfuse deploy keys` makes them")

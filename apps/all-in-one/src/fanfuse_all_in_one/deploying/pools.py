@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from fanfuse_contracts.backends import DEFAULT_BACKEND, BackendConfig, BackendsConfig
+from fanfuse_contracts.backends import DEFAULT_BACKEND, BackendConfig
 from fanfuse_contracts.config import FanfuseConfig
 from fanfuse_contracts.enums import Kind
 
@@ -29,14 +29,13 @@ def pools_of(config: FanfuseConfig) -> tuple[WorkerPool, ...]:
     """
     found: dict[tuple[Kind, str], list[tuple[str, BackendConfig]]] = {}
     for kind in Kind:
-        for name, backend in _used(config, config.backends, kind).items():
+        for name, backend in _used(config, kind).items():
             found.setdefault((kind, backend.pool or name), []).append((name, backend))
     return tuple(WorkerPool(kind, pool, tuple(sorted(found[kind, pool]))) for kind, pool in sorted(found))
 
 
-def _used(config: FanfuseConfig, backends: BackendsConfig, kind: Kind) -> dict[str, BackendConfig]:
-    known = backends.known(kind)
+def _used(config: FanfuseConfig, kind: Kind) -> dict[str, BackendConfig]:
+    known, stated = config.backends.known(kind), config.backends.stated(kind).keys()
     named = {wiring.backend for card in config.cards() for wiring in card.backends if wiring.kind is kind}
-    stated = {name for name, backend in known.items() if backend != BackendConfig()}
     wanted = named | stated or {DEFAULT_BACKEND}
     return {name: backend for name, backend in known.items() if name in wanted}
