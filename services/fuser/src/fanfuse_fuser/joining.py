@@ -109,7 +109,7 @@ class PlanRun:
             return ()
         planned = self._planned
         interrupted = self._world.clock.was_interrupted(planned.submitted_ns, planned.query.budget_ms)
-        return lanes_to_report(results, waited_ms, self._living(waited_ms / 1e3), interrupted=interrupted)
+        return lanes_to_report(results, waited_ms, self._living(self._elapsed_ms() / 1e3), interrupted=interrupted)
 
     # -- replies ------------------------------------------------------------------------------------------------
 
