@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from fanfuse_classifier.domain import ceiling as module
-from fanfuse_classifier.domain.ceiling import Ceilings, Door, Entry, count_valid_s
+from fanfuse_classifier.domain.ceiling import Ceilings, Entry, count_valid_s
 
 
 @dataclass
@@ -30,11 +30,11 @@ class Flow:
 
     def ask(self, replica: int, takes_s: float, budget_s: float = 2.0, tenant: str = "acme") -> bool:
         door = self.doors[replica]
-        entry = door.enter(tenant, self.now_s, budget_s, Door(self.ceiling, self.replicas))
+        entry = door.enter(tenant, self.now_s, budget_s, self.ceiling, self.replicas)
         if entry is Entry.COUNT:
             self.counts += 1
             door.counted(tenant, self.now_s, self.in_flight)
-            entry = door.enter(tenant, self.now_s, budget_s, Door(self.ceiling, self.replicas))
+            entry = door.enter(tenant, self.now_s, budget_s, self.ceiling, self.replicas)
         if entry is Entry.ADMIT:
             door.passed(tenant)
             self.answered_at_s.append(self.now_s + takes_s)
@@ -115,17 +115,17 @@ def test_what_a_count_cannot_see_yet_is_counted_too():
     doors = Ceilings()
     found = []
     for _ in range(30):
-        entry = doors.enter("acme", 100.0, 2.0, Door(10))
+        entry = doors.enter("acme", 100.0, 2.0, 10, 1)
         if entry is Entry.COUNT:
             doors.counted("acme", 100.0, 0)
-            entry = doors.enter("acme", 100.0, 2.0, Door(10))
+            entry = doors.enter("acme", 100.0, 2.0, 10, 1)
         found.append(entry)
     assert found == [Entry.ADMIT] * 10 + [Entry.REFUSE] * 20
 
 
 def test_without_a_ceiling_nothing_is_remembered():
     doors = Ceilings()
-    assert all(doors.enter("acme", 0.0, 2.0, Door(0)) is Entry.ADMIT for _ in range(10_000))
+    assert all(doors.enter("acme", 0.0, 2.0, 0, 1) is Entry.ADMIT for _ in range(10_000))
     assert doors == Ceilings()
 
 
@@ -134,69 +134,8 @@ def test_what_is_remembered_is_bounded(monkeypatch):
     doors = Ceilings()
     for number in range(100):
         for _ in range(50):
-            doors.enter(f"t{number}", 0.0, 2.0, Door(10))
+            doors.enter(f"t{number}", 0.0, 2.0, 10, 1)
     assert list(doors._tenants) == ["t97", "t98", "t99"]
     assert all(len(known.ends_s) <= 10 for known in doors._tenants.values())
     doors.counted("t1", 0.0, 5)
     assert "t1" not in doors._tenants
-
-
-def admitted(doors, door, now_s, tenant="acme", asked=300):
-    """How many of so many queries at once enter, if none of those before is answered."""
-    held = 0
-    for _ in range(asked):
-        entry = doors.enter(tenant, now_s, 30.0, door)
-        if entry is Entry.COUNT:
-            doors.counted(tenant, now_s, held)
-            entry = doors.enter(tenant, now_s, 30.0, door)
-        if entry is Entry.ADMIT:
-            doors.passed(tenant)
-            held += 1
-    return held
-
-
-def late_for_a_second(doors, door, others=("globex",)):
-    """Everybody asks all the time; returns the moment after it."""
-    now_s = 100.0
-    for _ in range(20):
-        now_s += 0.05
-        for tenant in (*others, "acme"):
-            admitted(doors, door, now_s, tenant, asked=1)
-    return now_s + 1.0
-
-
-@pytest.mark.parametrize(("others", "in_hand", "room"), [(1, 16, 8), (1, 64, 32), (3, 16, 4), (15, 16, 4), (50, 16, 4)])
-def test_a_late_flow_is_shared_by_the_tenants_that_ask(others, in_hand, room):
-    """A tenant's room is its share of what the workers handle at a time, and never less than four."""
-    doors, door = Ceilings(), Door(256, in_hand=in_hand, late=True)
-    now_s = late_for_a_second(doors, door, tuple(f"t{number}" for number in range(others)))
-    assert doors.room_of("acme", 256) == room
-    assert admitted(doors, door, now_s) == room
-
-
-def test_a_tenant_that_asks_alone_has_its_whole_ceiling_however_late_the_flow_is():
-    doors, door = Ceilings(), Door(256, late=True)
-    now_s = late_for_a_second(doors, door, others=())
-    assert admitted(doors, door, now_s) == 256
-    doors.asks("globex", now_s, 256)
-    doors.enter("acme", now_s + 9.9, 30.0, door)
-    assert doors.room_of("acme", 256) == 128
-    doors.asks("globex", now_s + 9.9, 256)
-    doors.enter("acme", now_s + 20.0, 30.0, door)
-    assert doors.room_of("acme", 256) > 128, "the other one has not asked for ten seconds"
-
-
-def test_a_flow_that_is_in_time_is_open_to_all_and_opens_again_by_and_by():
-    doors, late, in_time = Ceilings(), Door(256, late=True), Door(256)
-    assert admitted(doors, in_time, late_for_a_second(doors, in_time)) == 256
-    now_s = late_for_a_second(doors, late)
-    assert doors.room_of("acme", 256) == 8
-    doors.enter("acme", now_s + 2.0, 0.01, in_time)
-    assert 20 <= doors.room_of("acme", 256) <= 40
-    doors.enter("acme", now_s + 40.0, 0.01, in_time)
-    assert doors.room_of("acme", 256) == 256
-
-
-def test_a_ceiling_below_the_share_stays():
-    doors, door = Ceilings(), Door(3, late=True)
-    assert admitted(doors, door, late_for_a_second(doors, door)) == 3

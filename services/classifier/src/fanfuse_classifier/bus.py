@@ -53,20 +53,18 @@ class ClassifierHandlers:
         """Classify a query and pass it on, or answer it with a refusal."""
         started_ns = self._bus.now_ns()
         if self._bus.remaining_ms(delivery.stored_ns, query.budget_ms) <= 0:
-            self._admission.asks(delivery.tenant)
             await self._refuse(delivery, refusals.refuse_expired(query.budget_ms))
             return
         if delivery.deliveries > 1:
             # It may be in the flow already: it must not be refused there.
             await self._enter(delivery, query, started_ns)
             return
-        waited_ms = self._bus.elapsed_ms(delivery.stored_ns)
-        async with self._admission.entering(delivery.tenant, query.budget_ms, waited_ms) as admitted:
+        async with self._admission.entering(delivery.tenant, query.budget_ms) as admitted:
             if admitted:
                 await self._enter(delivery, query, started_ns)
             else:
-                room = self._admission.room_of(delivery.tenant)
-                await self._refuse(delivery, refusals.refuse_over_ceiling(room))
+                ceiling = self._admission.ceiling_of(delivery.tenant)
+                await self._refuse(delivery, refusals.refuse_over_ceiling(ceiling))
 
     async def _enter(self, delivery: Delivery, query: SubmittedQuery, started_ns: int) -> None:
         decided = self._decide(delivery, delivery.tenant, query, delivery.stored_ns)
