@@ -20,6 +20,8 @@ from fanfuse_runtime.bus import Bus
 
 _BEAT_S: Final = 1.2 * limits.HEARTBEAT_EVERY_S
 """A live instance is heard within it."""
+_READ_LATE_S: Final = 0.5
+"""A beat that was sent before its instance died may be read so much later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,7 @@ class PoolsView:
     def lives(self, kind: Kind, pool: str, waited_s: float) -> bool:
         """True if a worker of this pool was heard while somebody waited for it so long (a beat at least), or was so
         busy that its beats may be late."""
-        since = self._clock() - max(waited_s, _BEAT_S)
+        since = self._clock() - max(waited_s - _READ_LATE_S, _BEAT_S)
         return any(seen.at >= since or served.under_pressure for seen, served in self._serving(kind, pool))
 
     def workers(self, kind: Kind, pool: str) -> frozenset[str] | None:
