@@ -59,7 +59,8 @@ class Heartbeats:
             await next_beat(_LOOK_EVERY_S)
 
     def _urgent(self) -> tuple[object, ...]:
-        return tuple((self._applied(service), service.urgent()) for service in self._services)
+        # That it is ready too: a worker is asked by nobody before it said so.
+        return (self._is_ready(), *((self._applied(service), service.urgent()) for service in self._services))
 
     async def send(self) -> None:
         """One heartbeat per service."""
