@@ -7,8 +7,8 @@ import asyncio
 import json
 import logging
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, suppress
 from typing import Final
 
 from nats.aio.client import Client as NatsClient
@@ -21,7 +21,7 @@ from fanfuse_client.errors import ClientError, NotAllowed, NotConnected, Overloa
 from fanfuse_contracts import limits
 from fanfuse_contracts.access import Access
 from fanfuse_contracts.addresses import checked_addresses, without_login
-from fanfuse_contracts.refusals import Refusals, RefusedError, advice_on, is_final, is_unknown_user, reason_of
+from fanfuse_contracts.refusals import Refusal, Refusals, advice_on, is_final, is_unknown_user, reason_of
 from fanfuse_contracts.tls import secure
 
 CONNECT_TIMEOUT_S: Final = 5.0
@@ -95,15 +95,13 @@ class Connection:
         if self.on_reconnected is not None:
             await self.on_reconnected()
 
-    @asynccontextmanager
-    async def allowed(self, *subjects: str) -> AsyncIterator[None]:
+    def allowed(self, *subjects: str) -> AbstractAsyncContextManager[None]:
         """End the block with `NotAllowed` as soon as the bus refuses one of these subjects."""
-        try:
-            async with self._refusals.raised(*subjects):
-                yield
-        except RefusedError as error:
-            of = f"of tenant {self._tenant}" if self._refusals.hears_replies else f"that of user {self._access.user}"
-            raise NotAllowed(f"the key is not {of}: {self._access.told} {error.refusal}; {_ITS_OWN}") from error
+        return self._refusals.raised_as(self._not_allowed, *subjects)
+
+    def _not_allowed(self, refusal: Refusal) -> NotAllowed:
+        of = f"of tenant {self._tenant}" if self._refusals.hears_replies else f"that of user {self._access.user}"
+        return NotAllowed(f"the key is not {of}: {self._access.told} {refusal}; {_ITS_OWN}")
 
     # -- publish ------------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ says nothing to the request itself: without this, who may not ask waits until a 
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Final
@@ -133,6 +133,15 @@ class Refusals:
     def forget(self) -> None:
         """The connection is a new one: it may have other rights."""
         self._deaf = None
+
+    @asynccontextmanager
+    async def raised_as(self, told: Callable[[Refusal], Exception], *subjects: str) -> AsyncIterator[None]:
+        """The same as `raised`, with the error that `told` makes of the refusal."""
+        try:
+            async with self.raised(*subjects):
+                yield
+        except RefusedError as error:
+            raise told(error.refusal) from error
 
     @asynccontextmanager
     async def raised(self, *subjects: str) -> AsyncIterator[None]:

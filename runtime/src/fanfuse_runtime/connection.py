@@ -5,8 +5,8 @@ In: settings and what to do after a reconnect. Out: FastStream's broker and the 
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, suppress
 from typing import Final
 
 from faststream.nats import NatsBroker
@@ -18,7 +18,7 @@ from nats.errors import SlowConsumerError
 from fanfuse_contracts import limits, metrics, permissions
 from fanfuse_contracts.access import Access
 from fanfuse_contracts.enums import Stage
-from fanfuse_contracts.refusals import Refusal, Refusals, RefusedError, advice_on, is_unknown_user, reason_of
+from fanfuse_contracts.refusals import Refusal, Refusals, advice_on, is_unknown_user, reason_of
 from fanfuse_contracts.tls import NoTlsError, secure
 from fanfuse_runtime.logs import get_logger
 from fanfuse_runtime.metrics import Metrics
@@ -92,14 +92,12 @@ class Connection:
             raise NotAllowedError(f"{told}: {_STATE_THE_USER}") from error
         return self._client
 
-    @asynccontextmanager
-    async def allowed(self) -> AsyncIterator[None]:
+    def allowed(self) -> AbstractAsyncContextManager[None]:
         """End the block with `NotAllowedError` as soon as the bus refuses anything to this process's user."""
-        try:
-            async with self._refusals.raised():
-                yield
-        except RefusedError as error:
-            raise NotAllowedError(f"on the bus this is {self._access.told}: {_advice(error.refusal)}") from error
+        return self._refusals.raised_as(self._not_allowed)
+
+    def _not_allowed(self, refusal: Refusal) -> NotAllowedError:
+        return NotAllowedError(f"on the bus this is {self._access.told}: {_advice(refusal)}")
 
     async def heard(self) -> None:
         """Return when the server has answered for all that was sent so far, with whatever it refuses."""

@@ -5,8 +5,7 @@ error of one line that names both users and the variables that state one. It wai
 """
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from typing import Final
 
 from nats.aio.client import Client
@@ -17,7 +16,7 @@ from fanfuse_all_in_one.failures import NotAllowedError
 from fanfuse_contracts import permissions
 from fanfuse_contracts.access import Access
 from fanfuse_contracts.addresses import without_login
-from fanfuse_contracts.refusals import Refusals, RefusedError, advice_on, is_final, is_unknown_user, reason_of
+from fanfuse_contracts.refusals import Refusal, Refusals, advice_on, is_final, is_unknown_user, reason_of
 from fanfuse_contracts.tls import secure
 from fanfuse_runtime.masking import mask
 
@@ -73,15 +72,13 @@ class OperatorConnection:
         advice = advice_on(why) or "start one with `fanfuse up`, or correct the URL"
         return BusUnavailableError(f"no bus at {without_login(self.url)}: {why}; {advice}")
 
-    @asynccontextmanager
-    async def allowed(self) -> AsyncIterator[None]:
+    def allowed(self) -> AbstractAsyncContextManager[None]:
         """End the block with `NotAllowedError` as soon as the bus refuses anything to this user."""
-        try:
-            async with self._refusals.raised():
-                yield
-        except RefusedError as error:
-            told = f"{without_login(self.url)}: this command is {self._access.told} there, which {error.refusal}"
-            raise NotAllowedError(f"{told}: {self._advice()}") from error
+        return self._refusals.raised_as(self._not_allowed)
+
+    def _not_allowed(self, refusal: Refusal) -> NotAllowedError:
+        told = f"{without_login(self.url)}: this command is {self._access.told} there, which {refusal}"
+        return NotAllowedError(f"{told}: {self._advice()}")
 
     def _advice(self) -> str:
         if not self._refusals.hears_replies:
