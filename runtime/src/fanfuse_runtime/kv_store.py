@@ -4,7 +4,6 @@ Key `<tenant>.<corpus>`, value the card. Writes are the bucket's own compare-and
 of its stream.
 """
 
-import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -16,6 +15,7 @@ from nats.js.kv import KeyValue
 
 from fanfuse_contracts import streams
 from fanfuse_contracts.corpus import CorpusCard
+from fanfuse_runtime.bucket_watch import present_entries
 from fanfuse_runtime.bus import Bus
 from fanfuse_runtime.corpus_store import (
     ConflictError,
@@ -29,7 +29,6 @@ from fanfuse_runtime.known import KnownCards
 from fanfuse_runtime.registry import BucketView
 
 _WRONG_LAST_SEQUENCE: Final = frozenset({10071, 10164})
-_READ_ALL_S: Final = 10.0
 
 
 def _key_of(card: CorpusCard) -> str:
@@ -57,25 +56,12 @@ class KvCorpusStore(BucketView[CorpusCard], KnownCards):
     async def read_all(self) -> tuple[Registered, ...]:
         """Every card as it stands now, by tenant and id; of one that can't be read, why."""
         with _plainly():
-            async with asyncio.timeout(_READ_ALL_S):
-                entries = await self._entries()
+            entries = await present_entries(self._bus, await self._open())
         return tuple(
             registered_card(*_name(entry.key), entry.value or b"", entry.revision or 0)
             for entry in sorted(entries, key=lambda each: _name(each.key))
             if self._is_key(entry.key)
         )
-
-    async def _entries(self) -> list[KeyValue.Entry]:
-        watcher = await (await self._open()).watchall(ignore_deletes=True)
-        found: list[KeyValue.Entry] = []
-        try:
-            async for entry in watcher:
-                if entry is None:
-                    break
-                found.append(entry)
-        finally:
-            await watcher.stop()  # type: ignore[no-untyped-call]
-        return found
 
     def objection(self, card: CorpusCard) -> str | None:
         """None: any card can be registered here."""

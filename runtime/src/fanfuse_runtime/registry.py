@@ -16,6 +16,7 @@ from fanfuse_contracts import limits, streams
 from fanfuse_contracts.enums import BackendHealth, Kind
 from fanfuse_contracts.health import BackendState
 from fanfuse_contracts.tokens import is_token
+from fanfuse_runtime.bucket_watch import ALL_TOLD, BucketWatch, watched
 from fanfuse_runtime.bus import Bus
 from fanfuse_runtime.known import Known, M
 from fanfuse_runtime.logs import get_logger
@@ -24,7 +25,6 @@ from fanfuse_runtime.tasks import end_tasks
 _log = get_logger("registry")
 _RETRY_S = 0.2
 _RETRY_AFTER_FAULT_S = 1.0
-_IDLE = object()
 
 
 class BucketView(Known[M]):
@@ -70,22 +70,16 @@ class BucketView(Known[M]):
     async def _watch(self, bucket: KeyValue) -> None:
         self._again.clear()
         await self._notice_new_bucket(bucket)
-        watcher = await bucket.watchall()
         present: set[str] = set()
-        try:
+        async with watched(self._bus, bucket) as watch:
             while not self._again.is_set():
-                entry = await self._next(watcher, bucket)
-                if entry is _IDLE:
-                    continue
-                if entry is None:
+                entry = await self._next(watch, bucket)
+                if entry is ALL_TOLD:
                     self.keep_only(present)
                     self._loaded.set()
                 elif isinstance(entry, KeyValue.Entry):
                     present.add(entry.key)
                     self._take_in(entry)
-        finally:
-            if not self._bus.nc.is_closed:
-                await watcher.stop()  # type: ignore[no-untyped-call]
 
     async def _notice_new_bucket(self, bucket: KeyValue) -> None:
         made = (await bucket.status()).stream_info.created
@@ -96,8 +90,8 @@ class BucketView(Known[M]):
         self._made = made
         self.note_answer()
 
-    async def _next(self, watcher: KeyValue.KeyWatcher, bucket: KeyValue) -> object:
-        update = asyncio.ensure_future(watcher._updates.get())
+    async def _next(self, watch: BucketWatch, bucket: KeyValue) -> object:
+        update = asyncio.ensure_future(watch.next())
         again = asyncio.ensure_future(self._again.wait())
         try:
             done, _ = await asyncio.wait(
@@ -111,7 +105,7 @@ class BucketView(Known[M]):
             return update.result()
         if not done:
             await self._compare(bucket)
-        return _IDLE
+        return None
 
     async def _compare(self, bucket: KeyValue) -> None:
         found = (await bucket.status()).stream_info

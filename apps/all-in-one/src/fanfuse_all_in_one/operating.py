@@ -14,7 +14,6 @@ from secrets import token_hex
 from typing import Final, TypeVar
 
 from nats.errors import Error as NatsError
-from nats.js.errors import NoKeysError
 from nats.js.kv import KeyValue
 from pydantic import ValidationError
 
@@ -28,6 +27,7 @@ from fanfuse_contracts.base import Model
 from fanfuse_contracts.config import FanfuseConfig
 from fanfuse_contracts.corpus import CorpusCard
 from fanfuse_contracts.health import BackendState, Heartbeat
+from fanfuse_runtime.bucket_watch import present_entries
 from fanfuse_runtime.bus import Bus
 from fanfuse_runtime.clock import BrokerClock
 from fanfuse_runtime.configfile import load_config
@@ -146,8 +146,8 @@ class Operator:
 
     async def backend_states(self) -> list[BackendState]:
         """Every backend that ever had trouble."""
-        entries = [await self._backends.get(key) for key in sorted(await _keys(self._backends))]
-        return _readable(BackendState, entries)
+        entries = await present_entries(self.bus, self._backends)
+        return _readable(BackendState, sorted(entries, key=lambda entry: entry.key))
 
     async def stream_loads(self) -> list[StreamLoad]:
         """Every stream of the contract, with its durable consumers."""
@@ -203,13 +203,6 @@ def _plainly() -> Iterator[None]:
         raise ConflictError(str(error)) from error
     except RegistryError as error:
         raise OperatorError(str(error)) from error
-
-
-async def _keys(bucket: KeyValue) -> list[str]:
-    try:
-        return await bucket.keys()
-    except NoKeysError:
-        return []
 
 
 @asynccontextmanager
