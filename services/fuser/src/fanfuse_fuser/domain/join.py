@@ -86,6 +86,8 @@ class Join:
         self._tenant, self._query_id = planned.tenant, planned.query_id
         self._lanes = {lane.name: lane for lane in planned.plan.lanes}
         self._sources = {lane.name: sources_of(lane) for lane in planned.plan.lanes}
+        # Asked at every reply, so it is kept, not counted.
+        self._waiting = dict(self._lanes)
         self._replies: dict[str, LaneResult] = {}
         self._losses: dict[str, Loss] = {}
         self._late: dict[str, float] = {}
@@ -98,7 +100,7 @@ class Join:
 
     def done(self) -> bool:
         """True when waiting longer can bring nothing."""
-        return self._cancelled or not self.waiting()
+        return self._cancelled or not self._waiting
 
     def cancelled(self) -> bool:
         """True once the caller no longer waits."""
@@ -106,7 +108,7 @@ class Join:
 
     def waiting(self) -> list[Lane]:
         """Lanes whose reply may still come, in the plan's order."""
-        return [lane for name, lane in self._lanes.items() if name not in self._replies and name not in self._losses]
+        return list(self._waiting.values())
 
     def knows(self, lane: str) -> bool:
         """True if a reply of this lane would be a duplicate."""
@@ -123,6 +125,7 @@ class Join:
             self._late[reply.lane] = at_ms
             return Verdict.LATE
         self._replies[reply.lane] = LaneResult(self._lanes[reply.lane], reply, waited_ms=at_ms)
+        self._waiting.pop(reply.lane, None)
         return Verdict.ACCEPTED
 
     def repeat(self) -> Verdict:
@@ -135,20 +138,24 @@ class Join:
         self.rejected += 1
         known = lane not in self._lanes or self.knows(lane) or self._losses.get(lane) in NOT_WAITED
         if not known and (loss := _LOSS_OF.get(verdict)):
-            self._losses[lane] = loss
+            self._lose(lane, loss)
         return verdict
 
     def give_up(self, lanes: Iterable[str]) -> None:
         """Stop waiting for lanes that no worker serves."""
         for name in lanes:
-            if name not in self._replies:
-                self._losses.setdefault(name, Loss.NO_WORKER)
+            if name in self._waiting:
+                self._lose(name, Loss.NO_WORKER)
 
     def release(self, losses: Mapping[str, Loss]) -> None:
         """Stop waiting for lanes that the answer can do without, each with why."""
         for name, loss in losses.items():
-            if name not in self._replies:
-                self._losses.setdefault(name, loss)
+            if name in self._waiting:
+                self._lose(name, loss)
+
+    def _lose(self, lane: str, loss: Loss) -> None:
+        self._losses[lane] = loss
+        self._waiting.pop(lane, None)
 
     def cancel(self) -> None:
         """The caller no longer waits."""
