@@ -1,4 +1,4 @@
-"""A hot corpus gets workers of its own (deploy/README.md): another backend on the same server, nothing indexed again."""
+"""A hot corpus gets workers of its own (deploy/README.md): another backend on the same server, no second indexing."""
 
 from collections.abc import Iterator
 from pathlib import Path
