@@ -34,7 +34,7 @@ class Cluster:
         return any(each["metadata"]["name"] == name for each in self.all(kind))
 
     def selected(self, selector: Mapping[str, Any], kinds: Iterable[str] = WORKLOADS) -> list[Object]:
-        return [each for each in self.all(*kinds) if _matches(selector, labels(each))]
+        return [each for each in self.all(*kinds) if matches(selector, labels(each))]
 
 
 def labels(workload: Object) -> dict[str, str]:
@@ -55,7 +55,7 @@ def ports(workload: Object) -> set[str]:
     return {port["name"] for container in pod(workload)["containers"] for port in container.get("ports", ())}
 
 
-def _matches(selector: Mapping[str, Any], found: Mapping[str, str]) -> bool:
+def matches(selector: Mapping[str, Any], found: Mapping[str, str]) -> bool:
     wanted = selector.get("matchLabels", {})
     rows = selector.get("matchExpressions", ())
     return all(found.get(key) == value for key, value in wanted.items()) and all(
@@ -65,7 +65,7 @@ def _matches(selector: Mapping[str, Any], found: Mapping[str, str]) -> bool:
 
 def selectors_meet_labels(cluster: Cluster) -> Iterator[str]:
     for each in cluster.all(*KEPT):
-        if not _matches(each["spec"]["selector"], labels(each)):
+        if not matches(each["spec"]["selector"], labels(each)):
             yield f"{name(each)} does not select its own pods"
     for each in cluster.all("Service"):
         if not cluster.selected({"matchLabels": each["spec"]["selector"]}):
@@ -117,7 +117,7 @@ def accounts_exist(cluster: Cluster) -> Iterator[str]:
 
 def one_budget_each(cluster: Cluster) -> Iterator[str]:
     for each in cluster.all(*KEPT):
-        budgets = [pdb for pdb in cluster.all("PodDisruptionBudget") if _matches(pdb["spec"]["selector"], labels(each))]
+        budgets = [pdb for pdb in cluster.all("PodDisruptionBudget") if matches(pdb["spec"]["selector"], labels(each))]
         if len(budgets) != 1:
             yield f"{name(each)} has {len(budgets)} budgets"
     for pdb in cluster.all("PodDisruptionBudget"):
@@ -129,7 +129,7 @@ def guarded_by_a_policy(cluster: Cluster) -> Iterator[str]:
     """A policy of its own, beside the one for everybody."""
     for each in cluster.all(*WORKLOADS):
         selectors = (policy["spec"]["podSelector"] for policy in cluster.all("NetworkPolicy"))
-        if not any(selector and _matches(selector, labels(each)) for selector in selectors):
+        if not any(selector and matches(selector, labels(each)) for selector in selectors):
             yield f"{name(each)} has no network policy"
     denied = (policy["spec"] for policy in cluster.all("NetworkPolicy") if not policy["spec"]["podSelector"])
     if not any(set(spec["policyTypes"]) == {"Ingress", "Egress"} and "egress" not in spec for spec in denied):

@@ -6,6 +6,7 @@ In: the objects of an overlay. Out: one line per fault.
 from collections.abc import Iterator
 from typing import Final
 
+from tests.deploy.boundary_checks import BOUNDARIES
 from tests.deploy.cross_checks import FITTING, GIVEN, KEPT, Cluster, containers, name, pod
 
 _PROBE_S: Final = 5
@@ -87,6 +88,7 @@ def what_changes_is_read_again(cluster: Cluster) -> Iterator[str]:
 
 CHECKS: Final = (
     *FITTING,
+    *BOUNDARIES,
     probes_are_there_and_have_time,
     servers_are_caught_up_before_the_next_one_goes,
     copies_are_as_many_as_servers,

@@ -130,6 +130,12 @@ POD = (*FUSER, "template", "spec")
 SERVER = ("StatefulSet", "nats", "spec", "template", "spec")
 WORKER = ("Deployment", "worker-vector-main", "spec")
 TRIGGER = (*SCALED, "triggers", 0, "metadata")
+EGRESS: tuple[list[dict[str, Any]], ...] = (
+    [],
+    [{}],
+    [{"to": [{"namespaceSelector": {"matchLabels": {"a": "b"}}}], "ports": [{"port": 1}]}],
+)
+KEYS = ("nats-fusor", "nats-setup")
 PLANTED: tuple[tuple[str, Callable[[Objects], None]], ...] = (
     ("selectors_meet_labels", setting(*FUSER, "selector", "matchLabels", to={"app.kubernetes.io/name": "fusor"})),
     ("selectors_meet_labels", setting("Service", "nats", "spec", "selector", to={"app.kubernetes.io/name": "nat"})),
@@ -157,6 +163,7 @@ PLANTED: tuple[tuple[str, Callable[[Objects], None]], ...] = (
     ("images_are_fixed", setting(*POD, "containers", 0, "image", to="fanfuse/fuser:latest")),
     ("resources_are_bounded", setting(*POD, "containers", 0, "resources", "limits", to=None)),
     ("pods_are_restricted", setting(*POD, "securityContext", "runAsNonRoot", to=False)),
+    ("pods_are_restricted", setting(*POD, "securityContext", "runAsUser", to=0)),
     ("pods_are_restricted", setting(*POD, "containers", 0, "securityContext", "readOnlyRootFilesystem", to=False)),
     ("pods_are_restricted", setting(*POD, "automountServiceAccountToken", to=None)),
     ("references_exist", setting(*POD, "volumes", to=[])),
@@ -180,6 +187,29 @@ PLANTED: tuple[tuple[str, Callable[[Objects], None]], ...] = (
     ("what_changes_is_read_again", setting(*SERVER, "shareProcessNamespace", to=None)),
     ("what_changes_is_read_again", setting(*SERVER, "containers", 1, "volumeMounts", 0, "mountPath", to="/etc/other")),
     ("what_changes_is_read_again", setting(*SERVER, "containers", 1, "args", to=["/etc/nats/reload.sh", "/etc/nats"])),
+    *(
+        ("egress_is_what_a_pod_needs", setting("NetworkPolicy", "worker-vector-main", "spec", "egress", to=rules))
+        for rules in EGRESS
+    ),
+    ("egress_is_what_a_pod_needs", setting("NetworkPolicy", "bus", "spec", "egress", to=[])),
+    ("egress_is_what_a_pod_needs", without("NetworkPolicy", "names")),
+    *(
+        ("nothing_of_the_node_is_shared", setting(*POD, *path, to=to))
+        for path, to in (
+            (("securityContext", "seccompProfile", "type"), "Unconfined"),
+            (("hostNetwork",), True),
+            (("hostPID",), True),
+            (("containers", 0, "securityContext", "runAsUser"), 0),
+            (("containers", 0, "securityContext", "privileged"), True),
+            (("containers", 0, "securityContext", "capabilities", "add"), ["SYS_ADMIN"]),
+            (("containers", 0, "ports", 0, "hostPort"), 8000),
+            (("initContainers",), [{"name": "i", "securityContext": {"runAsNonRoot": False}}]),
+            (("volumes", 3, "hostPath"), {"path": "/"}),
+        )
+    ),
+    ("objects_stand_once_in_one_namespace", setting("Deployment", "fuser", "metadata", "namespace", to="default")),
+    ("objects_stand_once_in_one_namespace", lambda those: those.append(found(those, "ServiceAccount", "fuser"))),
+    *(("keys_are_of_the_process", setting(*POD, "volumes", 1, "secret", "secretName", to=key)) for key in KEYS),
 )
 
 
