@@ -100,7 +100,11 @@ def _context_faults(context: dict[str, Any]) -> Iterator[str]:
 
 
 def objects_stand_once_in_one_namespace(cluster: Cluster) -> Iterator[str]:
-    (expected,) = (each["metadata"]["name"] for each in cluster.all("Namespace"))
+    spaces = [each["metadata"]["name"] for each in cluster.all("Namespace")]
+    if len(spaces) != 1:
+        yield f"the namespaces are {spaces}: state exactly one"
+        return
+    (expected,) = spaces
     stated = [each for each in cluster.objects if each["kind"] not in _CLUSTER_WIDE]
     for each in stated:
         if (found := each["metadata"].get("namespace")) != expected:
@@ -112,8 +116,8 @@ def objects_stand_once_in_one_namespace(cluster: Cluster) -> Iterator[str]:
 def keys_are_of_the_process(cluster: Cluster) -> Iterator[str]:
     """The Secret of a user is named as the user that the process says it is."""
     for each in cluster.all(*WORKLOADS):
-        users = {row.get("value") for c in pod(each)["containers"] for row in c.get("env", ())
-                 if row["name"] == "FANFUSE_NATS_USER"}  # fmt: skip
+        stated = [row for container in pod(each)["containers"] for row in container.get("env", ())]
+        users = {row.get("value") for row in stated if row["name"] == "FANFUSE_NATS_USER"}
         given = {v["secret"]["secretName"] for v in pod(each).get("volumes", ()) if v["name"] == "nats-user"}
         wanted = {f"nats-{user.lower()}" for user in users or {each["metadata"]["name"]} if user}
         if given and given != wanted:

@@ -1,6 +1,5 @@
 """A hot corpus gets workers of its own (deploy/README.md): another backend on the same server, no second indexing."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,15 +8,9 @@ from fanfuse_all_in_one.seeding import seed_corpora
 from fanfuse_contracts.enums import Kind, LaneOutcome, Status
 from fanfuse_runtime.configfile import load_config
 from tests.flow.airships import FIELDS, QUESTION, library
-from tests.flow.server_flow import backends_of, engine_servers, serving, write_config
+from tests.flow.server_flow import backends_of, serving, write_config
 from tests.servers.noida import NoidaServer
 from tests.servers.qdrant import QdrantShim
-
-
-@pytest.fixture
-def servers() -> Iterator[tuple[QdrantShim, NoidaServer]]:
-    with engine_servers() as started:
-        yield started
 
 
 async def test_a_corpus_moves_to_a_pool_of_its_own(

@@ -24,7 +24,7 @@ from fanfuse_contracts.enums import Kind, LaneOutcome, Status
 from fanfuse_contracts.filters import Leaf, Op
 from fanfuse_testing.flow import Flow, sample_chunk
 from tests.flow.airships import FIELDS, QUESTION, SEEDS, library
-from tests.flow.server_flow import backends_of, engine_servers, serving, write_config
+from tests.flow.server_flow import backends_of, serving, write_config
 from tests.servers.noida import NoidaServer
 from tests.servers.qdrant import Fault, QdrantShim
 
@@ -32,12 +32,6 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 TENANT = "acme"
 PARTS = ("vector/main", "keyword/main")
-
-
-@pytest.fixture(scope="module")
-def servers() -> Iterator[tuple[QdrantShim, NoidaServer]]:
-    with engine_servers() as started:
-        yield started
 
 
 @pytest.fixture(scope="module")

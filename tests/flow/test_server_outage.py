@@ -16,7 +16,6 @@ from tests.flow.airships import FIELDS, QUESTION, library
 from tests.flow.server_flow import (
     answers_over,
     backends_of,
-    engine_servers,
     operating,
     services_on,
     serving,
@@ -33,12 +32,6 @@ AT_ONCE = 8
 BUDGET_MS = 4_000
 BACK_WITHIN_S = 120.0
 """Printed, not asserted: a backend that fails again is left alone for twice as long."""
-
-
-@pytest.fixture(scope="module")
-def servers() -> Iterator[tuple[QdrantShim, NoidaServer]]:
-    with engine_servers() as started:
-        yield started
 
 
 @pytest.fixture(scope="module", autouse=True)

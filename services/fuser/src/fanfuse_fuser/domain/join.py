@@ -153,10 +153,6 @@ class Join:
             if name in self._waiting:
                 self._lose(name, loss)
 
-    def _lose(self, lane: str, loss: Loss) -> None:
-        self._losses[lane] = loss
-        self._waiting.pop(lane, None)
-
     def cancel(self) -> None:
         """The caller no longer waits."""
         self._cancelled = True
@@ -168,6 +164,10 @@ class Join:
     def results(self) -> tuple[LaneResult, ...]:
         """Every lane, in the plan's order, whatever the order of arrival."""
         return tuple(self._result(name, lane) for name, lane in self._lanes.items())
+
+    def _lose(self, lane: str, loss: Loss) -> None:
+        self._losses[lane] = loss
+        self._waiting.pop(lane, None)
 
     def _result(self, name: str, lane: Lane) -> LaneResult:
         if name in self._replies:
