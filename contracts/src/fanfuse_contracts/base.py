@@ -65,7 +65,7 @@ class Model(BaseModel):
 
     def stating(self, **facts: Any) -> Self:
         """A copy with these fields, which must be valid; the model itself where nothing differs."""
-        if all(getattr(self, name) == value for name, value in facts.items()):
+        if facts.items() <= self.__dict__.items():
             return self
         return self.of_checked({**self.__dict__, **facts})
 

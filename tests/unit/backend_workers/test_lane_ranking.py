@@ -2,13 +2,16 @@
 
 import itertools
 import math
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fanfuse_backend_workers.domain.ranking import MAX_CHUNK_ID_CHARS, rank, rank_shared
 from fanfuse_backend_workers.ports import EngineHit
 from fanfuse_contracts import limits
+from fanfuse_contracts.retrieval import LaneHit
 
 
 def hit(chunk_id: str, score: float, title: str = "") -> EngineHit:
@@ -33,6 +36,28 @@ def test_hits_without_id_or_finite_score_are_counted_and_never_merged() -> None:
     ranked = rank(found, 10)
     assert [h.chunk_id for h in ranked.hits] == ["0"]
     assert ranked.dropped == 6
+
+
+@pytest.mark.parametrize("bad", [EngineHit("b", 2.0, "\ud800"), EngineHit("b", 2.0, "hash", "half \udc00 a pair")])
+def test_half_of_a_surrogate_pair_costs_its_hit_and_not_the_lane(bad: EngineHit) -> None:
+    """No JSON can carry it; what stands beside it is fused, whatever script it is in."""
+    ranked = rank([bad, hit("ü", 1.0, "日本語")], 10)
+    assert ([h.chunk_id for h in ranked.hits], ranked.dropped) == (["ü"], 1)
+    assert rank_shared({"docs": [bad], "hr": [hit("a", 1.0)]}, 10).dropped == 1
+
+
+@pytest.mark.parametrize("other", [None, 7, b"hash"])
+def test_a_field_of_another_type_costs_its_hit_and_not_the_lane(other: Any) -> None:
+    """What somebody else wrote into an index that is only wired."""
+    found = [
+        EngineHit("a", 3.0, other),
+        EngineHit("b", 2.0, "hash", other),
+        EngineHit(other, 1.0, "hash"),
+        hit("c", 0.5),
+    ]
+    ranked = rank(found, 10)
+    assert ([h.chunk_id for h in ranked.hits], ranked.dropped) == (["c"], 3)
+    assert LaneHit.model_validate_json(ranked.hits[0].to_json()) == ranked.hits[0]
 
 
 def test_a_long_title_is_shortened() -> None:

@@ -12,7 +12,7 @@ from fanfuse_contracts.enums import FailureKind
 
 async def search(admission: Admission, key: str, seconds: float) -> FailureKind | None:
     try:
-        async with admission.admitted(key):
+        with await admission.admitted(key):
             await asyncio.sleep(seconds)
     except SearchError as error:
         return error.kind
@@ -60,7 +60,6 @@ async def test_a_search_that_is_cancelled_or_fails_gives_its_turn_back() -> None
     waiting.cancel()
     task.cancel()
     await asyncio.gather(task, waiting, return_exceptions=True)
-    with pytest.raises(ZeroDivisionError):
-        async with admission.admitted("docs"):
-            raise ZeroDivisionError
+    with pytest.raises(ZeroDivisionError), await admission.admitted("docs"):
+        raise ZeroDivisionError
     assert await search(admission, "docs", 0.0) is None

@@ -46,7 +46,7 @@ def shelf(door: Door) -> Shelf[str, str]:
 
 
 async def used(shelf: Shelf[str, str], wait_s: float = 0.0) -> str:
-    async with shelf.use("k", wait_s) as thing:
+    with await shelf.lease("k", wait_s) as thing:
         return thing
 
 
@@ -75,7 +75,7 @@ async def test_the_same_version_is_not_opened_again(shelf: Shelf[str, str], door
 async def test_an_old_thing_lives_until_its_last_user_leaves(shelf: Shelf[str, str], door: Door) -> None:
     shelf.want("k", 1, door.opener("a"), since=0)
     await shelf.settled()
-    async with shelf.use("k", 0.0) as first, shelf.use("k", 0.0) as second:
+    with await shelf.lease("k", 0.0) as first, await shelf.lease("k", 0.0) as second:
         shelf.want("k", 2, door.opener("b"), since=7)
         await asyncio.sleep(0.02)
         assert await used(shelf) == "b"

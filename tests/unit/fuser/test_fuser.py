@@ -33,12 +33,19 @@ VECTOR, KEYWORD = lane("vector"), lane("keyword", backend="kw")
 PLAN = planned([VECTOR, KEYWORD])
 
 
+class StoppedClock(LoopClock):
+    """Times of one length in every answer."""
+
+    def elapsed_ms(self, submitted_ns: int) -> float:
+        return 1.0
+
+
 class Process:
-    def __init__(self, stored=(), max_bytes=512 * 1024):
+    def __init__(self, stored=(), max_bytes=512 * 1024, clock=None):
         self.replies, self.pools = MemoryReplies([raw(one) for one in stored]), MemoryPools()
         self.answers, self.outcomes, self.metrics = MemoryAnswers(max_bytes), MemoryOutcomes(), Metrics()
         self.routes, self.quality = MemoryRoutes(), MemoryQuality()
-        world = World(self.replies, MemoryTexts(), self.pools, LoopClock())
+        world = World(self.replies, MemoryTexts(), self.pools, clock or LoopClock())
         self.cancellations = MemoryCancellations()
         self.fuser = Fuser(
             world, self.answers, self.outcomes, self.cancellations, self.routes, self.quality, self.metrics
@@ -148,10 +155,10 @@ async def test_another_tenant_s_cancellation_changes_nothing():
 
 async def test_the_answer_fits_the_broker():
     stored = [reply(KEYWORD, hits(*"abcdefgh")), reply(VECTOR, hits(*"abcdefgh"))]
-    roomy = Process(stored)
+    roomy = Process(stored, clock=StoppedClock())
     await roomy.fuser.answer(PLAN)
     limit = len(roomy.answers.stored[0].to_json()) - 20
-    tight = Process(stored, max_bytes=limit)
+    tight = Process(stored, max_bytes=limit, clock=StoppedClock())
     await tight.fuser.answer(PLAN)
     (answer,) = tight.answers.stored
     assert len(answer.to_json()) <= limit

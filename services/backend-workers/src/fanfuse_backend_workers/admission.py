@@ -6,8 +6,8 @@ milliseconds), and a slow corpus holds the pool's other slots for a moment at mo
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Hashable
-from contextlib import asynccontextmanager
+from collections.abc import Hashable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -20,6 +20,8 @@ MAX_WAIT_S: Final = 0.5
 
 @dataclass(slots=True)
 class _Gate:
+    """Each `with` is a turn that was taken before; its end gives it back."""
+
     turns: asyncio.Semaphore
     moved_at: float
     waiting: dict[asyncio.Timeout, float] = field(default_factory=dict)
@@ -40,6 +42,13 @@ class _Gate:
             finally:
                 del self.waiting[timeout]
 
+    def __enter__(self) -> None:
+        self.move(asyncio.get_running_loop().time())
+
+    def __exit__(self, *_raised: object) -> None:
+        self.turns.release()
+        self.move(asyncio.get_running_loop().time())
+
 
 class Admission:
     """One gate per corpus and backend; its memory is bounded by the corpora this worker held open."""
@@ -48,21 +57,16 @@ class Admission:
         self._limit = limit
         self._gates: dict[Hashable, _Gate] = {}
 
-    @asynccontextmanager
-    async def admitted(self, key: Hashable) -> AsyncIterator[None]:
-        """A turn inside the block; raises OVERLOADED where there is none in time."""
-        loop = asyncio.get_running_loop()
-        gate = self._gates.setdefault(key, _Gate(asyncio.Semaphore(self._limit), loop.time()))
+    async def admitted(self, key: Hashable) -> AbstractContextManager[None]:
+        """A turn for the block, which begins at once; raises OVERLOADED where there is none in time."""
+        gate = self._gates.get(key)
+        if gate is None:
+            gate = self._gates[key] = _Gate(asyncio.Semaphore(self._limit), asyncio.get_running_loop().time())
         if gate.turns.locked():
-            await self._wait(gate, loop.time())
+            await self._wait(gate, asyncio.get_running_loop().time())
         else:
             await gate.turns.acquire()
-        gate.move(loop.time())
-        try:
-            yield
-        finally:
-            gate.turns.release()
-            gate.move(loop.time())
+        return gate
 
     async def _wait(self, gate: _Gate, now: float) -> None:
         try:

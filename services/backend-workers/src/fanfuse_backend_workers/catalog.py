@@ -5,7 +5,7 @@ every card is served. A directory that is missing is a failure of its corpus, ne
 """
 
 from collections.abc import Iterable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractContextManager
 from typing import Final, NamedTuple
 
 from fanfuse_backend_workers.domain.pools import Pool
@@ -77,13 +77,13 @@ class Catalog:
         await self._engines.close()
         await self._texts.close()
 
-    def engine(self, key: EngineKey) -> AbstractAsyncContextManager[OpenCorpus]:
+    async def engine(self, key: EngineKey) -> AbstractContextManager[OpenCorpus]:
         """The live generation of a corpus on a backend; raises `SearchError`."""
-        return self._engines.use(key, WAIT_FOR_CARD_S)
+        return await self._engines.lease(key, WAIT_FOR_CARD_S)
 
-    def texts(self, key: CorpusKey) -> AbstractAsyncContextManager[TextStore]:
+    async def texts(self, key: CorpusKey) -> AbstractContextManager[TextStore]:
         """The texts of the live generation of a corpus; raises `SearchError`."""
-        return self._texts.use(key, WAIT_FOR_CARD_S)
+        return await self._texts.lease(key, WAIT_FOR_CARD_S)
 
     @property
     def engines(self) -> tuple[EngineKey, ...]:

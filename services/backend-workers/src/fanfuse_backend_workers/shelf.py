@@ -7,8 +7,8 @@ old one never stands in for it.
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable, Hashable
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from typing import Final, Generic, TypeVar
 
@@ -28,9 +28,21 @@ _log = get_logger("backend-workers.shelf")
 
 @dataclass(slots=True)
 class _Opened(Generic[T]):
+    """Stays open inside each `with`, whose target is the thing."""
+
     thing: T
     users: int = 0
     idle: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __enter__(self) -> T:
+        self.users += 1
+        self.idle.clear()
+        return self.thing
+
+    def __exit__(self, *_raised: object) -> None:
+        self.users -= 1
+        if self.users == 0:
+            self.idle.set()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,18 +109,10 @@ class Shelf(Generic[K, T]):
         while self.unsettled_since() is not None:
             await self._changed.wait()
 
-    @asynccontextmanager
-    async def use(self, key: K, wait_s: float) -> AsyncIterator[T]:
-        """The live thing, kept open inside the block. Raises the typed failure of its opening, or NOT_FOUND."""
-        opened = await self._live(key, wait_s)
-        opened.users += 1
-        opened.idle.clear()
-        try:
-            yield opened.thing
-        finally:
-            opened.users -= 1
-            if opened.users == 0:
-                opened.idle.set()
+    async def lease(self, key: K, wait_s: float) -> AbstractContextManager[T]:
+        """The live thing, kept open inside the block, which begins at once. Raises the typed failure of its opening,
+        or NOT_FOUND."""
+        return await self._live(key, wait_s)
 
     async def close(self) -> None:
         """Close everything; nothing may be in use."""

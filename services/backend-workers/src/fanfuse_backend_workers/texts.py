@@ -25,5 +25,5 @@ async def read_texts(catalog: Catalog, corpus: CorpusKey, chunk_ids: Sequence[st
 
 
 async def _found(catalog: Catalog, corpus: CorpusKey, chunk_ids: Sequence[str]) -> list[ChunkText]:
-    async with catalog.texts(corpus) as store:
+    with await catalog.texts(corpus) as store:
         return await store.get(chunk_ids)

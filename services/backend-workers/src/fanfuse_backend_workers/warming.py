@@ -30,7 +30,7 @@ async def warm_up(catalog: Catalog, embedding: QueryEmbedding) -> None:
         if (key.kind, key.backend) in down:
             continue
         try:
-            async with catalog.engine(key) as opened:
+            with await catalog.engine(key) as opened:
                 await _search_once(key, opened, embedding)
         except SearchError as error:
             _log.warning("warm_up.failed", corpus=key.corpus, backend=key.backend, error=error.message)

@@ -7,7 +7,7 @@ nothing; every failure is data on the reply. A lane of several corpora answers f
 import asyncio
 import time
 from collections.abc import Callable, Coroutine, Sequence
-from contextlib import AsyncExitStack
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -121,16 +121,16 @@ class Worker:
 
     async def _search(self, command: RetrieveCommand) -> LaneEnd:
         keys = [EngineKey(command.tenant, corpus, command.kind, command.backend) for corpus in corpora_of(command)]
-        async with AsyncExitStack() as leases:
+        with ExitStack() as leases:
             opened = [await self._open(leases, command, key) for key in keys]
             vector = await self._vector(command, common_card([one.card for one in opened]))
             pairs = zip(keys, opened, strict=True)
             parts = await _all_of([self._ask(command, key, one, vector) for key, one in pairs])
         return LaneEnd(answered(command, parts), speaks_of_backend=True)
 
-    async def _open(self, leases: AsyncExitStack, command: RetrieveCommand, key: EngineKey) -> OpenCorpus:
+    async def _open(self, leases: ExitStack, command: RetrieveCommand, key: EngineKey) -> OpenCorpus:
         try:
-            return await leases.enter_async_context(self._catalog.engine(key))
+            return leases.enter_context(await self._catalog.engine(key))
         except SearchError as error:
             raise SearchError(error.kind, _of_corpus(command, key.corpus, error.message)) from error
 
@@ -140,7 +140,7 @@ class Worker:
         given_ms = None
         try:
             # A shared search holds a corpus's turn only while that corpus is searched.
-            async with self._admission.admitted(key):
+            with await self._admission.admitted(key):
                 # It may have been cancelled while it was embedded, or waited for its turn.
                 self._check_wanted(command)
                 request = build_request(command, key.corpus, vector, self._left_s(command))

@@ -1,23 +1,22 @@
 """An engine's hits become the ranked list of a lane.
 
 In: hits with the engine's own scores, of one corpus or of several whose scores compare. Out: hits ranked from 1 in a
-total order. Nothing without a chunk id or with a score that is not finite gets a rank; a chunk gets one, its best.
+total order. Nothing without a chunk id, with a score that is not finite, or with a text that is none (another type,
+half of a surrogate pair) gets a rank; a chunk gets one, its best.
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
+from operator import attrgetter
 from typing import Final, NamedTuple
-
-from pydantic import TypeAdapter
 
 from fanfuse_backend_workers.ports import EngineHit
 from fanfuse_contracts import limits
 from fanfuse_contracts.retrieval import LaneHit
 
 MAX_CHUNK_ID_CHARS: Final = 512
-# All hits in one call: half the time of a constructor call each.
-_HITS: Final = TypeAdapter(tuple[LaneHit, ...])
+_texts_of: Final = attrgetter("chunk_id", "content_hash", "title")
 
 
 class Ranked(NamedTuple):
@@ -30,12 +29,12 @@ class Ranked(NamedTuple):
 def rank(found: Iterable[EngineHit], window: int) -> Ranked:
     """The best `window` chunks: higher score first, ties by chunk id, so that one set of hits has one order."""
     hits = list(found)
-    sound = sorted((hit for hit in hits if _sound(hit)), key=lambda hit: (-hit.score, hit.chunk_id))
+    sound = sorted(_sound(hits), key=lambda hit: (-hit.score, hit.chunk_id))
     best: dict[str, EngineHit] = {}
     for hit in sound:
         best.setdefault(hit.chunk_id, hit)
-    chosen = [_row(hit, place) for place, hit in enumerate(islice(best.values(), window), start=1)]
-    return Ranked(_HITS.validate_python(chosen), len(hits) - len(sound))
+    chosen = enumerate(islice(best.values(), window), start=1)
+    return Ranked(tuple([_ranked(hit, place, None) for place, hit in chosen]), len(hits) - len(sound))
 
 
 def rank_shared(found: Mapping[str, Iterable[EngineHit]], window: int) -> Ranked:
@@ -44,29 +43,44 @@ def rank_shared(found: Mapping[str, Iterable[EngineHit]], window: int) -> Ranked
     rows: list[tuple[float, str, EngineHit]] = []
     for corpus, hits in found.items():
         given = list(hits)
-        sound = [(-hit.score, corpus, hit) for hit in given if _sound(hit)]
+        sound = [(-hit.score, corpus, hit) for hit in _sound(given)]
         dropped += len(given) - len(sound)
         rows += sound
     rows.sort(key=lambda row: (row[0], row[1], row[2].chunk_id))
     best: dict[tuple[str, str], EngineHit] = {}
     for _, corpus, hit in rows:
         best.setdefault((corpus, hit.chunk_id), hit)
-    chosen = [
-        _row(hit, place) | {"corpus": corpus}
-        for place, ((corpus, _), hit) in enumerate(islice(best.items(), window), start=1)
-    ]
-    return Ranked(_HITS.validate_python(chosen), dropped)
+    chosen = enumerate(islice(best.items(), window), start=1)
+    return Ranked(tuple([_ranked(hit, place, corpus) for place, ((corpus, _), hit) in chosen]), dropped)
 
 
-def _sound(hit: EngineHit) -> bool:
-    return 0 < len(hit.chunk_id) <= MAX_CHUNK_ID_CHARS and math.isfinite(hit.score)
+def _sound(hits: Sequence[EngineHit]) -> list[EngineHit]:
+    """Those that `LaneHit` would take; else one bad row of an index would fail the whole lane."""
+    try:
+        "".join([text for hit in hits for text in _texts_of(hit)]).encode()
+    except (TypeError, UnicodeEncodeError):
+        hits = [hit for hit in hits if all(map(_is_text, _texts_of(hit)))]
+    return [hit for hit in hits if 0 < len(hit.chunk_id) <= MAX_CHUNK_ID_CHARS and math.isfinite(hit.score)]
 
 
-def _row(hit: EngineHit, place: int) -> dict[str, str | int | float]:
-    return {
-        "chunk_id": hit.chunk_id,
-        "rank": place,
-        "score": hit.score,
-        "content_hash": hit.content_hash,
-        "title": hit.title[: limits.MAX_TITLE_CHARS],
-    }
+def _is_text(value: object) -> bool:
+    if not isinstance(value, str):
+        return False
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _ranked(hit: EngineHit, place: int, corpus: str | None) -> LaneHit:
+    return LaneHit.of_checked(
+        {
+            "chunk_id": hit.chunk_id,
+            "rank": place,
+            "score": hit.score,
+            "content_hash": hit.content_hash,
+            "corpus": corpus,
+            "title": hit.title[: limits.MAX_TITLE_CHARS],
+        }
+    )

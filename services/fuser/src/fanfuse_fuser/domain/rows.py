@@ -6,6 +6,7 @@ In: ranked lists and a policy. Out: what each lane says for the chunks of a corp
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from operator import eq, itemgetter
+from sys import maxsize
 from typing import NamedTuple
 
 from fanfuse_contracts.plan import Lane
@@ -86,8 +87,15 @@ def ties_settled(rows: list[Row], polls: Polls) -> list[Row]:
     return rows
 
 
-def _standing(row: Row, polls: Polls) -> tuple[tuple[int, int], str, str]:
-    return min((one.column.ranks[at], one.position) for one, at in _found(row, polls)), row[1], row[2]
+def _standing(row: Row, polls: Polls) -> tuple[int, int, str, str]:
+    """Best rank, the first lane that gives it, chunk id and corpus: of many lanes, most rows are tied."""
+    _, chunk_id, corpus = row
+    best, first = maxsize, 0
+    for position, _, column, _ in polls[corpus]:
+        at = column.places.get(chunk_id)
+        if at is not None and column.ranks[at] < best:
+            best, first = column.ranks[at], position
+    return best, first, chunk_id, corpus
 
 
 def _found(row: Row, polls: Polls) -> list[tuple[Poll, int]]:
