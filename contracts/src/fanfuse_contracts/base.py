@@ -77,7 +77,8 @@ class Model(BaseModel):
     @classmethod
     def from_stored(cls, data: bytes) -> Self:
         """Like `from_json`, but unknown fields are ignored at every depth: what a newer version wrote can be read."""
-        return cls.model_validate_json(data, extra="ignore")
+        read: Self = cls.__pydantic_validator__.validate_json(data, extra="ignore")
+        return read
 
 
 class Written(Model):

@@ -106,6 +106,8 @@ class WorkerHandlers:
             return
         asked_s = min(elapsed_s, end.given_ms / 1e3)
         rows = self._sampler.observe((command.kind, command.backend), end.reply.failure, time.monotonic(), asked_s)
+        if not rows:  # successes are told in lots
+            return
         try:
             await self._bus.publish_all([self._outcome(command, row) for row in rows])
         except BusError as error:
