@@ -1,132 +1,159 @@
-"""What a pod may reach and what it may do to its node: egress, the standard `restricted`, namespaces, users' keys.
+"""What a pod may reach, who may reach it, and what it may do in the cluster. All else is denied.
 
-In: the objects of an overlay. Out: one line per fault, with what to do. Never looks at a running cluster.
+In: the objects of an overlay, fanfuse.yaml among them. Out: one line per fault, with what to do. Never looks at a
+running cluster.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
-from tests.deploy.cross_checks import WORKLOADS, Cluster, Object, labels, matches, name, pod
+from fanfuse_all_in_one.deploying.egress import egress_of
+from tests.deploy.manifests import (
+    ENDING,
+    WORKLOADS,
+    Cluster,
+    Object,
+    is_process,
+    labels,
+    matches,
+    name,
+    pod,
+    pools_served,
+    port_number,
+    runs_everything,
+)
+from tests.deploy.traffic import ANYWHERE, Flow, passed
 
 _CLUSTER_WIDE: Final = ("Namespace", "ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition")
-_DNS: Final = {"k8s-app": "kube-dns"}
-_ENGINE: Final = re.compile(r"://[^\s/]+:\d+")
-_BUS: Final = {"app.kubernetes.io/name": "nats"}
+_DNS: Final = "pods {'matchLabels': {'k8s-app': 'kube-dns'}} of namespace kube-system"
+_TENANTS: Final = "namespaces with {'fanfuse.dev/tenants': 'true'}"
+_RIGHTS: Final = ("Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
+_OF_KUBERNETES: Final = ("system-cluster-critical", "system-node-critical")
+
+
+def guarded_by_a_policy(cluster: Cluster) -> Iterator[str]:
+    """A policy of its own, beside the one for everybody."""
+    for each in cluster.all(*WORKLOADS):
+        selectors = (policy["spec"]["podSelector"] for policy in cluster.all("NetworkPolicy"))
+        if not any(selector and matches(selector, labels(each)) for selector in selectors):
+            yield f"{name(each)} has no network policy"
+    denied = (policy["spec"] for policy in cluster.all("NetworkPolicy") if not policy["spec"]["podSelector"])
+    if not any(
+        set(spec.get("policyTypes", ())) == {"Ingress", "Egress"} and not spec.get("egress") and not spec.get("ingress")
+        for spec in denied
+    ):
+        yield "NetworkPolicy: nothing is denied by default"
 
 
 def egress_is_what_a_pod_needs(cluster: Cluster) -> Iterator[str]:
-    """DNS for all, the bus for processes, engines for who speaks to them; nothing else."""
+    """DNS for all, the bus for processes, for a worker the engines of its pools alone; nothing else."""
     for each in cluster.all(*WORKLOADS):
-        wanted = {"dns"} | ({"bus"} if "fanfuse.dev/process" in labels(each) else set())
-        speaks = each["metadata"]["labels"].get("fanfuse.dev/engines") == "speaks"
-        wanted |= {"engines"} if speaks and _ENGINE.search(_configured(cluster)) else set()
-        reached: set[str] = set()
-        for policy in cluster.all("NetworkPolicy"):
-            if not matches(policy["spec"]["podSelector"], labels(each)):
-                continue
-            for rule in policy["spec"].get("egress", ()):
-                peers = _reached(cluster, rule)
-                reached |= peers
-                for much in sorted(peers - wanted - ({"servers"} if _BUS.items() <= labels(each).items() else set())):
-                    yield f"{name(policy)} lets {name(each)} reach {much}: name the peer and port that it needs"
-        for missing in sorted(wanted - reached):
-            yield f"{name(each)} cannot reach {missing}: add an egress rule with its peer and port"
+        wanted = {(_DNS, "53/UDP"), (_DNS, "53/TCP"), *_reached_on_the_bus(cluster, each), *_engines(cluster, each)}
+        yield from _compared(each, passed(cluster, each, "Egress"), wanted, set(), "reach")
 
 
-def _reached(cluster: Cluster, rule: dict[str, Any]) -> set[str]:
-    """What a rule opens, by name; `everything` where it states no peer or no port."""
-    ports = {row.get("port") for row in rule.get("ports", ())}
-    if not rule.get("to") or not ports or None in ports or any("endPort" in row for row in rule["ports"]):
-        return {"everything"}
-    return {_peer(cluster, peer, port) for peer in rule["to"] for port in ports}
+def _reached_on_the_bus(cluster: Cluster, each: Object) -> set[Flow]:
+    servers = list(cluster.servers())
+    if is_process(each):
+        return {(name(server), f"{port_number([one], 'client')}/TCP") for server, one in servers}
+    return {(name(server), f"{port_number([one], 'cluster')}/TCP") for server, one in servers if server is each}
 
 
-def _peer(cluster: Cluster, peer: dict[str, Any], port: Any) -> str:
-    pods = peer.get("podSelector", {}).get("matchLabels")
-    if pods == _DNS and peer.get("namespaceSelector") and port == 53:
-        return "dns"
-    if pods == _BUS and "namespaceSelector" not in peer and port in ("client", "cluster"):
-        return "bus" if port == "client" else "servers"
-    if (
-        peer.get("namespaceSelector")
-        and isinstance(port, int)
-        and re.search(rf"://[^\s/]+:{port}\b", _configured(cluster))
-    ):
-        return "engines"
-    return f"an unknown peer at port {port}"
+def _engines(cluster: Cluster, each: Object) -> set[Flow]:
+    """Of the pools that it serves, as far as the operator's file tells; embedded engines have no address."""
+    if not is_process(each):
+        return set()
+    container = pod(each)["containers"][0]
+    served = list(cluster.pools) if runs_everything(container) else pools_served(container)
+    rules = [
+        rule for text in served if text in cluster.pools for rule in egress_of(cluster.pools[text], cluster.config)
+    ]
+    return {
+        (f"namespace {rule.namespace}" if rule.namespace else rule.address or ANYWHERE, f"{rule.port}/TCP")
+        for rule in rules
+    }
 
 
-def _configured(cluster: Cluster) -> str:
-    """The processes' configuration; embedded engines have no address in it."""
-    texts = (text for each in cluster.all("ConfigMap") for text in each["data"].items())
-    lines = (line for key, text in texts if key == "fanfuse.yaml" for line in text.splitlines())
-    return "\n".join(line for line in lines if not line.lstrip().startswith("#"))
-
-
-def nothing_of_the_node_is_shared(cluster: Cluster) -> Iterator[str]:
-    """What `restricted` forbids beyond the pod's own context; a container's context overrides it."""
+def ingress_is_what_a_pod_serves(cluster: Cluster) -> Iterator[str]:
+    """The bus: processes and tenants at its client port, servers each other, KEDA, monitoring. Processes: that too."""
+    scraped = any(cluster.all("PodMonitor"))
     for each in cluster.all(*WORKLOADS):
-        for field in ("hostNetwork", "hostPID", "hostIPC"):
-            if pod(each).get(field):
-                yield f"{name(each)} shares the node's {field}: remove it"
-        for volume in pod(each).get("volumes", ()):
-            if "hostPath" in volume:
-                yield f"{name(each)} mounts hostPath {volume['hostPath']['path']}: use a claim or an emptyDir"
-        contexts = [("pod", {"seccompProfile": pod(each).get("securityContext", {}).get("seccompProfile", {})})]
-        for container in every_container(each):
-            contexts.append((container["name"], container.get("securityContext", {})))
-            if any("hostPort" in port for port in container.get("ports", ())):
-                yield f"{name(each)} container {container['name']} takes a hostPort: use a Service"
-        for where, context in contexts:
-            yield from (f"{name(each)} {where} {fault}" for fault in _context_faults(context))
+        allowed = {("namespace monitoring", f"{port_number(pod(each)['containers'], 'ops')}/TCP")}
+        wanted = allowed if scraped and is_process(each) and each["kind"] not in ENDING else set()
+        for server, container in cluster.servers():
+            if server is each:
+                wanted, allowed = _served_by_the_bus(cluster, server, container)
+        yield from _compared(each, passed(cluster, each, "Ingress"), wanted, allowed, "be reached by")
 
 
-def every_container(workload: Object) -> list[dict[str, Any]]:
-    keys = ("containers", "initContainers", "ephemeralContainers")
-    return [container for key in keys for container in pod(workload).get(key, ())]
+def _served_by_the_bus(cluster: Cluster, server: Object, container: Object) -> tuple[set[Flow], set[Flow]]:
+    """What it must let in, and what it may."""
+    client, routes, monitor = (f"{port_number([container], port)}/TCP" for port in ("client", "cluster", "monitor"))
+    wanted = {*((name(each), client) for each, _ in cluster.processes()), (name(server), routes), (_TENANTS, client)}
+    keda = ("namespace keda", monitor)
+    return wanted | ({keda} if any(cluster.all("ScaledObject")) else set()), {keda, ("namespace monitoring", monitor)}
 
 
-def _context_faults(context: dict[str, Any]) -> Iterator[str]:
-    if context.get("runAsUser") == 0 or context.get("runAsNonRoot") is False:
-        yield "runs as root: remove runAsUser 0 and runAsNonRoot false"
-    if context.get("privileged"):
-        yield "is privileged: remove it"
-    if added := set(context.get("capabilities", {}).get("add", ())) - {"NET_BIND_SERVICE"}:
-        yield f"adds capabilities {sorted(added)}: remove them"
-    if context.get("seccompProfile", {}).get("type", "RuntimeDefault") not in ("RuntimeDefault", "Localhost"):
-        yield "runs without seccomp: use RuntimeDefault"
+def _compared(each: Object, found: dict[Flow, str], wanted: set[Flow], allowed: set[Flow], verb: str) -> Iterator[str]:
+    for peer, port in sorted(found.keys() - wanted - allowed):
+        yield f"{found[peer, port]} lets {name(each)} {verb} {peer} at {port}: nothing needs that"
+    for peer, port in sorted(wanted - found.keys()):
+        yield f"{name(each)} cannot {verb} {peer} at {port}: no policy of it lets that pass"
 
 
 def objects_stand_once_in_one_namespace(cluster: Cluster) -> Iterator[str]:
+    """The namespace enforces what the pods keep to: without it the next one need not."""
     spaces = [each["metadata"]["name"] for each in cluster.all("Namespace")]
     if len(spaces) != 1:
         yield f"the namespaces are {spaces}: state exactly one"
         return
     (expected,) = spaces
-    stated = [each for each in cluster.objects if each["kind"] not in _CLUSTER_WIDE]
-    for each in stated:
+    for each in cluster.all("Namespace"):
+        if each["metadata"].get("labels", {}).get("pod-security.kubernetes.io/enforce") != "restricted":
+            yield f"{name(each)} does not enforce the standard restricted"
+    for each in (each for each in cluster.objects if each["kind"] not in _CLUSTER_WIDE):
         if (found := each["metadata"].get("namespace")) != expected:
             yield f"{name(each)} stands in {found}: put it into {expected}"
     for twice in sorted(which for which, count in Counter(map(name, cluster.objects)).items() if count > 1):
         yield f"{twice} is stated more than once: keep one"
 
 
-def keys_are_of_the_process(cluster: Cluster) -> Iterator[str]:
-    """The Secret of a user is named as the user that the process says it is."""
+def accounts_exist_and_may_do_nothing(cluster: Cluster) -> Iterator[str]:
+    """Each workload has an account of its own, and no process speaks to the API of Kubernetes."""
+    users = Counter(pod(each).get("serviceAccountName", "default") for each in cluster.all(*WORKLOADS))
     for each in cluster.all(*WORKLOADS):
-        stated = [row for container in pod(each)["containers"] for row in container.get("env", ())]
-        users = {row.get("value") for row in stated if row["name"] == "FANFUSE_NATS_USER"}
-        given = {v["secret"]["secretName"] for v in pod(each).get("volumes", ()) if v["name"] == "nats-user"}
-        wanted = {f"nats-{user.lower()}" for user in users or {each["metadata"]["name"]} if user}
-        if given and given != wanted:
-            yield f"{name(each)} has the key {sorted(given)}: its user's is {sorted(wanted)}"
+        account = pod(each).get("serviceAccountName", "default")
+        if not cluster.has("ServiceAccount", account):
+            yield f"{name(each)} runs as ServiceAccount/{account}, which does not exist"
+        elif users[account] > 1:
+            yield f"{name(each)} shares ServiceAccount/{account} with another: rights of one are rights of both"
+    for each in cluster.all("ServiceAccount"):
+        if each.get("automountServiceAccountToken") is not False:
+            yield f"{name(each)} gives its token to any pod that says nothing"
+    yield from (f"{name(each)} gives rights that no process needs" for each in cluster.all(*_RIGHTS))
+
+
+def what_pods_name_is_in_every_cluster(cluster: Cluster) -> Iterator[str]:
+    """For a class, a scheduler or a node that nobody brings a pod waits for ever. Names need the usual DNS."""
+    for each in cluster.all(*WORKLOADS):
+        spec = pod(each)
+        for field, kind in (("priorityClassName", "PriorityClass"), ("runtimeClassName", "RuntimeClass")):
+            if field in spec and spec[field] not in _OF_KUBERNETES and not cluster.has(kind, spec[field]):
+                yield f"{name(each)} is of {kind}/{spec[field]}, which does not exist"
+        for field, usual in (("nodeName", None), ("schedulerName", "default-scheduler"), ("dnsPolicy", "ClusterFirst")):
+            if spec.get(field, usual) != usual:
+                yield f"{name(each)} has {field} {spec[field]}: leave it out"
+        own = [key for key in spec.get("nodeSelector", {}) if not key.startswith("kubernetes.io/")]
+        if own or spec.get("imagePullSecrets") or spec.get("hostAliases"):
+            yield f"{name(each)} names a node label, a pull secret or addresses that no cluster has: {own}"
 
 
 BOUNDARIES: Final = (
+    guarded_by_a_policy,
     egress_is_what_a_pod_needs,
-    nothing_of_the_node_is_shared,
+    ingress_is_what_a_pod_serves,
     objects_stand_once_in_one_namespace,
-    keys_are_of_the_process,
+    accounts_exist_and_may_do_nothing,
+    what_pods_name_is_in_every_cluster,
 )

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from tests.deploy.cross_checks import Object, pod
+from tests.deploy.manifests import Object, pod
 
 PODMAN: Final = shutil.which("podman")
 _RUN_WITHIN_S: Final = 180.0

@@ -1,15 +1,33 @@
-"""What every cluster accepts and what hurts at night: probes, copies, passwords, certificates; and all checks together.
+"""What every cluster accepts and what hurts at night: stops, updates, jobs, servers and what they store; all checks.
 
-In: the objects of an overlay. Out: one line per fault.
+In: the objects of an overlay. Out: one line per fault, with the object that has it.
 """
 
 from collections.abc import Iterator
-from typing import Final
+from itertools import pairwise
+from typing import Any, Final
 
+from fanfuse_contracts import limits
+from fanfuse_contracts.permissions import SETUP
 from tests.deploy.boundary_checks import BOUNDARIES
-from tests.deploy.cross_checks import FITTING, GIVEN, KEPT, Cluster, containers, name, pod
+from tests.deploy.container_checks import CONTAINERS
+from tests.deploy.file_checks import FILES
+from tests.deploy.identity_checks import IDENTITIES
+from tests.deploy.manifests import ENDING, KEPT, WORKLOADS, Cluster, Object, is_process, name, pod, variables, where
+from tests.deploy.nats_conf import seconds_of, stated
+from tests.deploy.port_checks import PORTS
+from tests.deploy.scaler_checks import SCALING
+from tests.deploy.selecting_checks import SELECTING
+from tests.deploy.store_checks import STORES
 
-_PROBE_S: Final = 5
+_CLOSING_S: Final = 5.0
+"""What a process takes to close its connection (fanfuse_runtime.connection) after its drain, a server its stores."""
+_GRACE_S: Final = 30
+"""Where nothing is stated."""
+_LAME_DUCK_S: Final = (("lame_duck_grace_period", 10.0), ("lame_duck_duration", 120.0))
+"""What nats-server takes where nothing is stated."""
+_LOG_KEPT_S: Final = 600
+"""deploy/README.md waits five minutes for the job to be there and done."""
 
 
 def faults(cluster: Cluster) -> list[str]:
@@ -17,82 +35,104 @@ def faults(cluster: Cluster) -> list[str]:
     return [f"{check.__name__}: {fault}" for check in CHECKS for fault in check(cluster)]
 
 
-def probes_are_there_and_have_time(cluster: Cluster) -> Iterator[str]:
-    """The default of one second restarts what is only busy. The reloader serves nobody and ends by itself."""
-    kept = [
-        (each, found) for each, found in containers(cluster) if each["kind"] in KEPT and found["name"] != "reloader"
-    ]
-    for each, container in kept:
-        for missing in sorted({"startupProbe", "livenessProbe", "readinessProbe"} - container.keys()):
-            yield f"{name(each)} has no {missing}"
-    for each, container in containers(cluster):
-        for key, probe in container.items():
-            if key.endswith("Probe") and probe.get("timeoutSeconds", 1) < _PROBE_S and key != "startupProbe":
-                yield f"{name(each)} has {probe.get('timeoutSeconds', 1)} s for its {key}"
+def grace_is_longer_than_the_stop(cluster: Cluster) -> Iterator[str]:
+    """NAT-09: what waits before the signal counts too; then drain and close, or lame duck and stores; then the kill."""
+    for each in cluster.all(*KEPT):
+        containers = pod(each)["containers"]
+        waits = max(_waits_s(container.get("lifecycle", {}).get("preStop", {})) for container in containers)
+        takes = waits + _CLOSING_S
+        if is_process(each):
+            takes += float(variables(containers[0]).get("FANFUSE_DRAIN_TIMEOUT_S", limits.DRAIN_TIMEOUT_S))
+        if each["kind"] == "StatefulSet":
+            takes += sum(seconds_of(cluster, key, default) for key, default in _LAME_DUCK_S)
+        grace = pod(each).get("terminationGracePeriodSeconds", _GRACE_S)
+        if grace <= takes:
+            yield f"{name(each)} is killed after {grace} s, and takes {takes:g} s to stop"
 
 
-def servers_are_caught_up_before_the_next_one_goes(cluster: Cluster) -> Iterator[str]:
-    """Only `/healthz` without conditions looks at every stream."""
-    for each in cluster.all("StatefulSet"):
-        asked = {container["startupProbe"]["httpGet"]["path"] for container in pod(each)["containers"]
-                 if "startupProbe" in container}  # fmt: skip
-        if asked != {"/healthz"}:
-            yield f"{name(each)} counts as started before its streams are caught up"
+def _waits_s(hook: dict[str, Any]) -> float:
+    """How long a preStop takes by its own statement."""
+    if "sleep" in hook:
+        return float(hook["sleep"]["seconds"])
+    words = " ".join(hook.get("exec", {}).get("command", ())).replace(";", " ").split()
+    pairs = pairwise(words)
+    return sum(float(word) for before, word in pairs if before == "sleep" and word.replace(".", "", 1).isdigit())
 
 
-def copies_are_as_many_as_servers(cluster: Cluster) -> Iterator[str]:
-    """Whoever creates a stream states its copies; one copy in a cluster goes with its server."""
-    servers = max((each["spec"]["replicas"] for each in cluster.all("StatefulSet")), default=1)
-    for each in cluster.all("Deployment", "Job"):
-        if each["metadata"]["labels"].get("fanfuse.dev/process") not in ("service", "setup"):
-            continue
-        stated = {row["name"]: row.get("value") for c in pod(each)["containers"] for row in c["env"]}
-        copies = int(stated.get("FANFUSE_STREAM_REPLICAS") or 1)
-        if stated.get("FANFUSE_CREATES", "all") != "nothing" and copies != servers:
-            yield f"{name(each)} creates streams with {copies} copies on {servers} servers"
+def servers_send_clients_away_before_they_stop(cluster: Cluster) -> Iterator[str]:
+    """Lame duck by the pid file that the server writes; and SIGTERM for all, which is what drains."""
+    for each, container in cluster.servers():
+        command = container.get("lifecycle", {}).get("preStop", {}).get("exec", {}).get("command")
+        if command != ["nats-server", f"-sl=ldm={stated(cluster, 'nats.conf', 'pid_file')}"]:
+            yield f"{where(each, container)} cuts its clients off when it stops: {command}"
+    for each, container in cluster.containers():
+        if container.get("lifecycle", {}).get("stopSignal", "SIGTERM") != "SIGTERM":
+            yield f"{where(each, container)} is not stopped by SIGTERM, which drains"
 
 
-def engines_are_known_to_who_speaks_to_them(cluster: Cluster) -> Iterator[str]:
-    """Their passwords are in the environment of a process that has a policy for their egress, and of no other."""
-    for each, container in containers(cluster):
-        given = {row["secretRef"]["name"] for row in container.get("envFrom", ())}
-        for missing in sorted(secret for secret in given if not GIVEN.fullmatch(secret)):
-            yield f"{name(each)} reads Secret {missing}, which nobody creates"
-        speaks = each["metadata"]["labels"].get("fanfuse.dev/engines") == "speaks"
-        if ("fanfuse-engines" in given) is not speaks:
-            yield f"{name(each)} {'lacks' if speaks else 'has'} the passwords of the engines"
+def pods_run_as_their_kind_wants(cluster: Cluster) -> Iterator[str]:
+    """Fields that are fit for another kind of workload, or that keep one from running or changing."""
+    for each in cluster.all(*WORKLOADS):
+        policy = pod(each).get("restartPolicy", "Always")
+        if policy not in (("Never", "OnFailure") if each["kind"] in ENDING else ("Always",)):
+            yield f"{name(each)} can't have the restartPolicy {policy}"
+        if each["kind"] in KEPT:
+            update = each["spec"].get("updateStrategy", {})
+            partition = update.get("rollingUpdate", {}).get("partition", 0)
+            if each["spec"].get("paused") or update.get("type") == "OnDelete" or partition:
+                yield f"{name(each)} is not updated by an apply: it is paused, or its strategy keeps pods as they are"
+            if each["spec"].get("progressDeadlineSeconds", 600) <= each["spec"].get("minReadySeconds", 0):
+                yield f"{name(each)} counts as failed before it can count as available"
+        elif each["kind"] in ("CronJob", "Pod"):
+            yield f"{name(each)} is of a kind that nothing here needs: nobody starts it again, or waits for it"
 
 
-def a_pod_waits_for_its_key(cluster: Cluster) -> Iterator[str]:
-    """Without the Secret the kubelet says what is missing; a process without its file only ends again and again."""
-    for each, container in containers(cluster):
-        keyed = any(row["name"] == "FANFUSE_NATS_NKEY" for row in container.get("env", ()))
-        volumes = {volume["name"]: volume for volume in pod(each).get("volumes", ())}
-        if keyed and volumes.get("nats-user", {}).get("secret", {}).get("optional"):
-            yield f"{name(each)} starts without its key"
+def jobs_try_until_the_bus_is_there(cluster: Cluster) -> Iterator[str]:
+    for each in cluster.all("Job"):
+        spec, args = each["spec"], pod(each)["containers"][0].get("args", [])
+        if spec.get("suspend") or spec.get("parallelism", 1) != 1 or spec.get("completions", 1) != 1:
+            yield f"{name(each)} does not run once: suspend, parallelism or completions"
+        if spec.get("backoffLimit", 6) < 3:
+            yield f"{name(each)} gives up after {spec.get('backoffLimit')} tries, while the servers may be starting yet"
+        if spec.get("ttlSecondsAfterFinished", _LOG_KEPT_S) < _LOG_KEPT_S:
+            yield f"{name(each)} is gone before anybody has seen whether it was done"
+        if "--within" not in args or not args[-1].isdigit() or args[:2] != ["deploy", "setup"]:
+            yield f"{name(each)} does not set up the bus: {args}"
+        elif spec.get("activeDeadlineSeconds", _LOG_KEPT_S) < int(args[-1]) * 3:
+            yield f"{name(each)} is ended before it has tried three times"
 
 
-def what_changes_is_read_again(cluster: Cluster) -> Iterator[str]:
-    """The reloader sees each file that the server reads, and the server itself."""
-    for each in cluster.all("StatefulSet"):
-        server, *others = pod(each)["containers"]
-        seen = [c for c in others if c["name"] == "reloader"]
-        mounts = {mount["mountPath"] for c in seen for mount in c["volumeMounts"]}
-        wanted = {mount["mountPath"] for mount in server["volumeMounts"]} - {"/data"}
-        if not pod(each).get("shareProcessNamespace") or mounts != wanted:
-            yield f"{name(each)} does not read its configuration again: {sorted(wanted - mounts)}"
-        watched = {word for c in seen for word in c["args"]}
-        if unwatched := {path for path in wanted if path.startswith("/etc/")} - watched:
-            yield f"{name(each)} keeps what changed in {sorted(unwatched)}"
+def somebody_creates_what_all_wait_for(cluster: Cluster) -> Iterator[str]:
+    """Streams and consumers are made by who may create them: the user SETUP, or anybody where there are no users."""
+    creators = [each for each, container in cluster.processes() if _creates(each, container) == "all"]
+    if not creators:
+        yield "Job/setup: nobody creates the streams"
+    for each, container in cluster.processes():
+        user = variables(container).get("FANFUSE_NATS_USER")
+        if _creates(each, container) == "all" and user not in (None, SETUP):
+            yield f"{where(each, container)} would create streams, which its user {user} may not"
 
 
+def _creates(each: Object, container: Object) -> str:
+    """The job does so whatever it is told."""
+    return "all" if each["kind"] in ENDING else variables(container).get("FANFUSE_CREATES", "all")
+
+
+OPERATING: Final = (
+    grace_is_longer_than_the_stop,
+    servers_send_clients_away_before_they_stop,
+    pods_run_as_their_kind_wants,
+    jobs_try_until_the_bus_is_there,
+    somebody_creates_what_all_wait_for,
+)
 CHECKS: Final = (
-    *FITTING,
+    *SELECTING,
+    *PORTS,
+    *SCALING,
+    *CONTAINERS,
+    *FILES,
+    *IDENTITIES,
     *BOUNDARIES,
-    probes_are_there_and_have_time,
-    servers_are_caught_up_before_the_next_one_goes,
-    copies_are_as_many_as_servers,
-    engines_are_known_to_who_speaks_to_them,
-    a_pod_waits_for_its_key,
-    what_changes_is_read_again,
+    *STORES,
+    *OPERATING,
 )

@@ -25,7 +25,7 @@ from fanfuse_testing.ports import free_port
 from fanfuse_testing.processes import get_page
 from tests.deploy.certificates import write_certificates
 from tests.deploy.containers import PODMAN, Container, missing_images, podman, why_nothing_runs, words_of
-from tests.deploy.cross_checks import Object, pod
+from tests.deploy.manifests import Object, pod
 from tests.deploy.rendered import Objects, objects, prepare
 
 pytestmark = pytest.mark.nightly

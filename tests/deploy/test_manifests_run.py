@@ -21,7 +21,7 @@ from fanfuse_runtime.server import NatsServer
 from fanfuse_testing.flow import eventually
 from fanfuse_testing.ports import free_port
 from fanfuse_testing.processes import get_page
-from tests.deploy.cross_checks import pod
+from tests.deploy.manifests import pod
 from tests.deploy.rendered import Objects, objects, prepare
 
 pytestmark = pytest.mark.slow

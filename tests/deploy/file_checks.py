@@ -1,0 +1,151 @@
+"""Files and what they come from: volumes, claims, ConfigMaps, Secrets, and every path that a container is told.
+
+In: the objects of an overlay, and the Secrets that deploy/README.md has the operator create. Out: one line per fault.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, Final
+
+from tests.deploy.manifests import ENDING, WORKLOADS, Cluster, Object, every_container, name, pod, variables, where
+from tests.deploy.mounts import is_of_variables, keys_of, mount_at, mounts, sources_of, volumes
+from tests.deploy.nats_conf import lines_of, stated
+
+_GROUP_READS: Final = 0o040
+"""The pod's group (fsGroup) owns the files."""
+_CONF: Final = ("nats.conf", "cluster.conf", "tls.conf", "routes-tls.conf")
+_PATH: Final = re.compile(r'"(/[^"\s]+)"')
+_INCLUDED: Final = re.compile(r"^\s*include\s+\./(\S+)", re.MULTILINE)
+
+
+def volumes_are_there_and_used(cluster: Cluster) -> Iterator[str]:
+    """One that nobody mounts is a file that somebody misses, or a disk that nobody writes to."""
+    for each in cluster.all(*WORKLOADS):
+        there = volumes(each)
+        mounted = {row["name"] for container in every_container(each) for row in container.get("volumeMounts", ())}
+        for unused in sorted(there.keys() - mounted):
+            yield f"{name(each)} has the volume {unused}, which no container mounts"
+        for container in every_container(each):
+            for missing in sorted({row["name"] for row in container.get("volumeMounts", ())} - there.keys()):
+                yield f"{where(each, container)} mounts {missing}, which is no volume"
+            paths = Counter(row["mountPath"].rstrip("/") for row in container.get("volumeMounts", ()))
+            yield from (f"{where(each, container)} has two mounts at {path}" for path in paths if paths[path] > 1)
+        for volume in there.values():
+            claim = volume.get("persistentVolumeClaim", {}).get("claimName")
+            if claim:
+                yield from _claim_faults(cluster, each, claim)
+
+
+def _claim_faults(cluster: Cluster, each: Object, claim: str) -> Iterator[str]:
+    found = cluster.get("PersistentVolumeClaim", claim)
+    if found is None:
+        yield f"{name(each)} uses the claim {claim}, which does not exist"
+    elif found["spec"]["accessModes"] != ["ReadWriteMany"] and (
+        each["spec"].get("replicas", 1) > 1 or each["spec"].get("strategy", {}).get("type") != "Recreate"
+    ):
+        yield f"{name(each)} has two pods on the claim {claim}, which one node may hold: Recreate, one replica"
+
+
+def references_exist(cluster: Cluster) -> Iterator[str]:
+    """Whether it is optional or not: an optional one that is misspelt is never missed."""
+    for each in cluster.all(*WORKLOADS):
+        wanted = [(where(each, one), *read) for one in every_container(each) for read in _of_environment(one)]
+        for volume in volumes(each).values():
+            for source in sources_of(volume):
+                keys = [key for key, _ in source.items or ()] + _sub_paths(each, volume, source.items)
+                wanted += [(name(each), source.kind, source.name, key) for key in keys or [None]]
+        for who, kind, ref, key in wanted:
+            keys_there = keys_of(cluster, kind, ref)
+            if keys_there is None:
+                yield f"{who} reads {kind}/{ref}, which nobody creates"
+            elif key is not None and key not in keys_there and not is_of_variables(ref):
+                yield f"{who} reads {key} of {kind}/{ref}, which has {sorted(keys_there)}"
+
+
+def _sub_paths(each: Object, volume: Object, items: Any) -> list[Any]:
+    """Files of a volume that are mounted alone; with `items` they are named by their path, which the mount looks up."""
+    rows = [row for container in every_container(each) for row in container.get("volumeMounts", ())]
+    subs = [row["subPath"] for row in rows if row["name"] == volume.get("name") and "subPath" in row]
+    paths = {path for _, path in items or ()}
+    return [sub for sub in subs if sub not in paths]
+
+
+def _of_environment(container: Object) -> Iterator[tuple[str, str, str | None]]:
+    fields = (("configMapKeyRef", "ConfigMap"), ("secretKeyRef", "Secret"))
+    for row in container.get("env", ()):
+        for field, kind in fields:
+            if found := row.get("valueFrom", {}).get(field):
+                yield kind, found["name"], found["key"]
+    for row in container.get("envFrom", ()):
+        for field, kind in (("configMapRef", "ConfigMap"), ("secretRef", "Secret")):
+            if field in row:
+                yield kind, row[field]["name"], None
+
+
+def files_named_are_there(cluster: Cluster) -> Iterator[str]:
+    """Each path of the environment, the arguments and hooks, and for a server those of its configuration."""
+    for each, container in cluster.containers():
+        for path in sorted(set(_paths(container))):
+            mount = mount_at(cluster, each, container, path)
+            if mount is None or not mount.holds(path):
+                yield f"{where(each, container)} is told of {path}, which it has not"
+    for each, container in cluster.servers():
+        for path in sorted({path for file in _CONF for path in _PATH.findall(lines_of(cluster, file))}):
+            mount = mount_at(cluster, each, container, path)
+            if mount is None or not mount.holds(path):
+                yield f"{where(each, container)} is told of {path} by its configuration, which it has not"
+
+
+def _paths(container: Object) -> Iterator[str]:
+    hooks = container.get("lifecycle", {})
+    asked = (*hooks.values(), *(value for key, value in container.items() if key.endswith("Probe")))
+    commands = (one.get("exec", {}).get("command", ()) for one in asked if isinstance(one, dict))
+    words = (*container.get("args", ()), *(word for command in commands for word in command[1:]))
+    for text in (*variables(container).values(), *(word.rpartition("=")[2] for word in words)):
+        if text.startswith("/"):
+            yield text
+
+
+def configuration_is_whole(cluster: Cluster) -> Iterator[str]:
+    """Files that nats.conf includes stand beside it."""
+    for each in cluster.all("ConfigMap"):
+        data = each.get("data", {})
+        for key in sorted(key for key in data if key in _CONF):
+            for missing in sorted(set(_INCLUDED.findall(data[key])) - data.keys()):
+                yield f"{name(each)} includes {missing} in {key}, which it has not"
+
+
+def files_can_be_read(cluster: Cluster) -> Iterator[str]:
+    for each in cluster.all(*WORKLOADS):
+        for volume, source in ((key, one) for key, found in volumes(each).items() for one in sources_of(found)):
+            if any(not mode & _GROUP_READS for mode in source.modes):
+                yield f"{name(each)} can't read {volume} ({source.kind}/{source.name}): the mode keeps its group out"
+
+
+def what_is_written_can_be_written(cluster: Cluster) -> Iterator[str]:
+    """The root is read-only, and a disk is its group's. What a server stores must outlive its pod."""
+    for each, container in cluster.processes():
+        folder = variables(container).get("FANFUSE_DATA_DIR")
+        mount = mount_at(cluster, each, container, folder) if folder else None
+        if each["kind"] not in ENDING and (mount is None or not mount.writable):
+            yield f"{where(each, container)} can't write to FANFUSE_DATA_DIR {folder}"
+    for each, container in cluster.servers():
+        for key, lasting in (("store_dir", True), ("pid_file", False)):
+            mount = mount_at(cluster, each, container, stated(cluster, "nats.conf", key))
+            if mount is None or not mount.writable or mount.lasting is not lasting:
+                yield f"{where(each, container)} has no {'disk' if lasting else 'folder'} for its {key}"
+    for each, container in cluster.containers():
+        grouped = pod(each).get("securityContext", {}).get("fsGroup")
+        if any(mount.lasting and mount.writable for mount in mounts(cluster, each, container)) and not grouped:
+            yield f"{where(each, container)} has a disk that belongs to root: state fsGroup"
+
+
+FILES: Final = (
+    volumes_are_there_and_used,
+    references_exist,
+    files_named_are_there,
+    configuration_is_whole,
+    files_can_be_read,
+    what_is_written_can_be_written,
+)

@@ -1,0 +1,168 @@
+"""Who a process is and what it is told: its user and key, its variables, its pools, and that each stage is there.
+
+In: the objects of an overlay, users and settings of contracts. Out: one line per fault, with the object that has it.
+"""
+
+import functools
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+from unittest import mock
+
+from fanfuse_backend_workers.settings import WorkerSettings
+from fanfuse_classifier.settings import ClassifierSettings
+from fanfuse_contracts import permissions
+from fanfuse_contracts.enums import Stage
+from fanfuse_corpus_router.settings import RouterSettings
+from fanfuse_fuser.settings import FuserSettings
+from fanfuse_health.settings import HealthSettings
+from fanfuse_runtime.settings import RuntimeSettings, SettingsError
+from tests.deploy.manifests import (
+    COMMANDS,
+    ENDING,
+    WORKERS,
+    Cluster,
+    image,
+    name,
+    pod,
+    pools_served,
+    runs_everything,
+    speaks_to_engines,
+    variables,
+    where,
+)
+from tests.deploy.mounts import key_of, mount_at, secrets_seen
+from tests.deploy.nats_conf import lines_of
+
+_SETTINGS: Final = (
+    RuntimeSettings, ClassifierSettings, RouterSettings, WorkerSettings, FuserSettings, HealthSettings,
+)  # fmt: skip
+_SECRET: Final = re.compile(r"PASSWORD|TOKEN|API_KEY|DSN|SECRET|SEED")
+_KEY_VARIABLES: Final = ("FANFUSE_NATS_NKEY", "FANFUSE_NATS_CREDS")
+_ENGINES: Final = "fanfuse-engines"
+
+
+def keys_are_of_the_process(cluster: Cluster) -> Iterator[str]:
+    """The file that the environment names is from the Secret of the user that the process says it is.
+
+    It sees no other's key either, and of the bus's own certificate only the authority.
+    """
+    for each, container in cluster.processes():
+        stated = variables(container)
+        own = key_of(stated.get("FANFUSE_NATS_USER", each["metadata"]["name"]))
+        for variable in _KEY_VARIABLES:
+            mount = mount_at(cluster, each, container, stated[variable]) if variable in stated else None
+            if mount is not None and own not in {source.name for source in mount.sources}:
+                yield f"{where(each, container)} has its key {stated[variable]} from {mount.volume}: not from {own}"
+    for each, container in cluster.containers():
+        user = variables(container).get("FANFUSE_NATS_USER", each["metadata"]["name"])
+        allowed = {key_of(user), "nats-tls"}
+        seen = secrets_seen(cluster, each, container)
+        if each["kind"] != "StatefulSet":
+            seen |= {(secret, "") for secret, _ in seen if secret not in allowed}
+            wrong = sorted(f"{secret}/{key}" for secret, key in seen if secret not in allowed or key == "tls.key")
+            if wrong:
+                yield f"{where(each, container)} sees keys that are not its own: {wrong}"
+
+
+def everybody_can_prove_who_they_are(cluster: Cluster) -> Iterator[str]:
+    """Where the bus knows users each process is one of them, has its key and, with TLS, the authority.
+
+    Its pod waits for the key: the kubelet says what is missing, a process would only end again and again.
+    """
+    has_users, has_tls = "no_auth_user" not in lines_of(cluster, "users.conf"), "tls" in lines_of(cluster, "tls.conf")
+    for each, container in cluster.processes():
+        stated = variables(container)
+        if has_users and stated.get("FANFUSE_NATS_USER") not in cluster.users:
+            yield f"{where(each, container)} is the user {stated.get('FANFUSE_NATS_USER')}, whom the bus does not know"
+        if has_users and not stated.keys() & set(_KEY_VARIABLES):
+            yield f"{where(each, container)} has no key for the bus"
+        if has_tls and "FANFUSE_NATS_CA_FILE" not in stated:
+            yield f"{where(each, container)} does not know who signed the bus's certificate"
+        mounts = [mount_at(cluster, each, container, stated[key]) for key in _KEY_VARIABLES if key in stated]
+        if any(source.optional for mount in mounts if mount is not None for source in mount.sources):
+            yield f"{where(each, container)} starts without its key"
+
+
+def passwords_are_of_who_needs_them(cluster: Cluster) -> Iterator[str]:
+    """Those of engines are in the environment of a process that speaks to engines, and of no other; none in plain."""
+    for each, container in cluster.containers():
+        rows = [*container.get("envFrom", ()), *(row.get("valueFrom", {}) for row in container.get("env", ()))]
+        given = {found["name"] for row in rows for key, found in row.items() if key in ("secretRef", "secretKeyRef")}
+        speaks = speaks_to_engines(each) and container is pod(each)["containers"][0]
+        if (_ENGINES in given) is not speaks:
+            yield f"{where(each, container)} {'lacks' if speaks else 'has'} the passwords of the engines"
+        for variable in sorted(key for key in variables(container) if _SECRET.search(key)):
+            yield f"{where(each, container)} states {variable} for everybody to read: take a Secret"
+    for each in cluster.all("Secret"):
+        yield f"{name(each)} stands in the overlay, where everybody reads it: create it apart"
+
+
+def variables_are_known_and_valid(cluster: Cluster) -> Iterator[str]:
+    """A misspelt one is ignored, of two the last counts, and what a process refuses it says only when it starts."""
+    known = {name for model in _SETTINGS for field in model.model_fields for name in model.variables(field)}
+    for each, container in cluster.containers():
+        counted = Counter(row["name"] for row in container.get("env", ()))
+        yield from (f"{where(each, container)} states {key} twice" for key, count in counted.items() if count > 1)
+        stated = variables(container)
+        ours = [key for key in counted if key.startswith("FANFUSE_") and not key.startswith("FANFUSE__")]
+        for unknown in sorted(set(ours) - known):
+            yield f"{where(each, container)} states {unknown}, which nothing reads"
+        here = frozenset((key, value) for key, value in stated.items() if not value.startswith("/"))
+        yield from (f"{where(each, container)} refuses its settings: {error}" for error in _refused(here))
+
+
+@functools.cache
+def _refused(environment: frozenset[tuple[str, str]]) -> tuple[str, ...]:
+    """What settings say of an environment, without its files, which are not here."""
+    told = []
+    with mock.patch.dict(os.environ, dict(environment), clear=True):
+        for model in _SETTINGS:
+            try:
+                model()
+            except SettingsError as error:
+                told.append(str(error))
+    return tuple(told)
+
+
+def every_stage_and_pool_runs_once(cluster: Cluster) -> Iterator[str]:
+    """Two deployments of one stage are two users for one consumer; a pool that nobody serves is never answered."""
+    kept = [(each, container) for each, container in cluster.processes() if each["kind"] not in ENDING]
+    if any(runs_everything(container) for _, container in kept):
+        kept = [row for row in kept if not runs_everything(row[1])]
+        yield from (f"{name(each)} runs beside the process that runs everything" for each, _ in kept)
+        return
+    stages = {stage.value: [name(e) for e, c in kept if image(c) == stage.value] for stage in Stage}
+    pools = {pool: [name(e) for e, c in kept if pool in pools_served(c)] for pool in cluster.pools}
+    for what, found in (*stages.items(), *pools.items()):
+        if not found or (what != WORKERS and len(found) > 1):
+            yield f"{what} runs in {found or 'no workload'}: one is needed"
+    yield from (f"{name(each)} runs commands for ever" for each, one in kept if image(one) == COMMANDS)
+
+
+def workers_serve_their_users_pools(cluster: Cluster) -> Iterator[str]:
+    """A worker fetches by its user's rights: of other pools it gets nothing, and nobody serves its own."""
+    for each, container in cluster.processes():
+        stated = variables(container)
+        if image(container) != WORKERS:
+            if "FANFUSE_WORKER_POOLS" in stated:
+                yield f"{where(each, container)} states pools and is no worker"
+            continue
+        for text in pools_served(container) or ["no pool"]:
+            pool = cluster.pools.get(text)
+            if pool is None:
+                yield f"{where(each, container)} serves {text}, which fanfuse.yaml does not need"
+            elif (user := permissions.user_of_pool(*pool.id)) != stated.get("FANFUSE_NATS_USER"):
+                yield f"{where(each, container)} serves {text} as {stated.get('FANFUSE_NATS_USER')}: {user} may"
+
+
+IDENTITIES: Final = (
+    keys_are_of_the_process,
+    everybody_can_prove_who_they_are,
+    passwords_are_of_who_needs_them,
+    variables_are_known_and_valid,
+    every_stage_and_pool_runs_once,
+    workers_serve_their_users_pools,
+)

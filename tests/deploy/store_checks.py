@@ -1,0 +1,107 @@
+"""Servers of the bus and what they store: copies, disk, memory, names, and that what changes is read again.
+
+In: the objects of an overlay, nats.conf among them. Out: one line per fault, with the object that has it.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from tests.deploy.manifests import ENDING, PROCESS, Cluster, Object, name, own_labels, pod, quantity, variables, where
+from tests.deploy.nats_conf import bytes_of, lines_of, stated
+
+_VARIABLE: Final = re.compile(r"\$([A-Z_]+)$", re.MULTILINE)
+
+
+def servers_are_caught_up_before_the_next_one_goes(cluster: Cluster) -> Iterator[str]:
+    """Only `/healthz` without conditions looks at every stream."""
+    for each, container in cluster.servers():
+        if container.get("startupProbe", {}).get("httpGet", {}).get("path") != "/healthz":
+            yield f"{where(each, container)} counts as started before its streams are caught up"
+
+
+def copies_are_as_many_as_servers(cluster: Cluster) -> Iterator[str]:
+    """Whoever creates a stream states its copies; one copy in a cluster goes with its server."""
+    servers = max((each["spec"].get("replicas", 1) for each, _ in cluster.servers()), default=1)
+    for each, container in cluster.processes():
+        env = variables(container)
+        copies = int(env.get("FANFUSE_STREAM_REPLICAS", 1))
+        creates = each["kind"] in ENDING or env.get("FANFUSE_CREATES", "all") != "nothing"
+        if PROCESS in own_labels(each) and creates and copies != servers:
+            yield f"{where(each, container)} creates streams with {copies} copies on {servers} servers"
+
+
+def what_changes_is_read_again(cluster: Cluster) -> Iterator[str]:
+    """The reloader sees each file that the server reads, and the server itself."""
+    for each, server in cluster.servers():
+        seen = [one for one in pod(each)["containers"][1:] if one["name"] == "reloader"]
+        mounts = {mount["mountPath"] for one in seen for mount in one.get("volumeMounts", ())}
+        wanted = {mount["mountPath"] for mount in server.get("volumeMounts", ())} - {
+            stated(cluster, "nats.conf", "store_dir")
+        }
+        if not pod(each).get("shareProcessNamespace") or mounts != wanted:
+            yield f"{name(each)} does not read its configuration again: {sorted(wanted ^ mounts)}"
+        watched = {word for one in seen for word in one.get("args", ())}
+        if unwatched := {path for path in wanted if path.startswith("/etc/")} - watched:
+            yield f"{name(each)} keeps what changed in {sorted(unwatched)}"
+        if stated(cluster, "nats.conf", "pid_file") not in watched:
+            yield f"{name(each)} is not told of changes: the reloader looks for another pid file"
+        rows = [row for one in pod(each)["containers"] for row in one.get("volumeMounts", ())]
+        yield from (f"{name(each)} never sees a change of {row['mountPath']}: the kubelet leaves a subPath as it was"
+                    for row in rows if "subPath" in row and row["mountPath"].startswith("/etc/"))  # fmt: skip
+    for config in cluster.all("ConfigMap"):
+        if config.get("immutable") and "nats.conf" in config.get("data", {}):
+            yield f"{name(config)} is immutable: users can't be changed"
+
+
+def servers_have_names(cluster: Cluster) -> Iterator[str]:
+    """Two servers of one name are one to the cluster. What the configuration takes from the environment is there."""
+    for each, container in cluster.servers():
+        rows = {row["name"]: row for row in container.get("env", ())}
+        for variable in sorted(set(_VARIABLE.findall(lines_of(cluster, "nats.conf")))):
+            if variable not in rows:
+                yield f"{where(each, container)} lacks {variable}, which nats.conf reads"
+        named = rows.get(stated(cluster, "nats.conf", "server_name").lstrip("$"), {})
+        field = named.get("valueFrom", {}).get("fieldRef", {}).get("fieldPath")
+        if each["spec"].get("replicas", 1) > 1 and field != "metadata.name" and named:
+            yield f"{where(each, container)} has one name for all servers: take metadata.name"
+
+
+def stores_fit_their_disk_and_memory(cluster: Cluster) -> Iterator[str]:
+    """A server that may store more than it has ends in the middle of a write."""
+    on_disk, in_memory = bytes_of(cluster, "max_file_store"), bytes_of(cluster, "max_memory_store")
+    for each, container in cluster.servers():
+        disk = sum(_size(claim) for claim in each["spec"].get("volumeClaimTemplates", ()))
+        if not 0 < on_disk < disk:
+            yield f"{where(each, container)} may store {on_disk:g} B on a disk of {disk:g} B"
+        limit = quantity(container.get("resources", {}).get("limits", {}).get("memory", 0))
+        collects = quantity(variables(container).get("GOMEMLIMIT", limit))
+        if not 0 < in_memory < collects:
+            yield f"{where(each, container)} may store {in_memory:g} B in memory, but may use only {collects:g}"
+        if limit and collects >= limit:
+            yield f"{where(each, container)} is killed at {limit:g} B, before it collects garbage at {collects:g}"
+
+
+def _size(claim: Object) -> float:
+    return quantity(claim["spec"]["resources"]["requests"]["storage"])
+
+
+def streams_outlive_their_servers(cluster: Cluster) -> Iterator[str]:
+    """Every copy has a disk of its own, which is there when its server comes back."""
+    for each, _ in cluster.servers():
+        kept = each["spec"].get("persistentVolumeClaimRetentionPolicy", {})
+        if "Delete" in kept.values():
+            yield f"{name(each)} deletes what it stored: {kept}"
+        for claim in each["spec"].get("volumeClaimTemplates", ()):
+            if claim["spec"].get("accessModes") not in (["ReadWriteOnce"], ["ReadWriteOncePod"]):
+                yield f"{name(each)} shares its disk {claim['metadata']['name']}: {claim['spec'].get('accessModes')}"
+
+
+STORES: Final = (
+    servers_are_caught_up_before_the_next_one_goes,
+    copies_are_as_many_as_servers,
+    what_changes_is_read_again,
+    servers_have_names,
+    stores_fit_their_disk_and_memory,
+    streams_outlive_their_servers,
+)
