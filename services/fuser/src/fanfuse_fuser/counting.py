@@ -3,18 +3,25 @@
 In: an answer. Effect: counters. Each answer counts once, whichever fuser made it.
 """
 
+from collections import Counter
+from operator import attrgetter
+from typing import Final
+
 from fanfuse_contracts import metrics
 from fanfuse_contracts.answer import Answer
 from fanfuse_contracts.metrics import corpus_name
 from fanfuse_fuser.domain.coverage import lost_lanes
 from fanfuse_runtime.metrics import Metrics
 
+_ended: Final = attrgetter("kind", "backend", "outcome")
+
 
 def count_answer(counters: Metrics, answer: Answer) -> None:
     """Count it."""
     coverage = answer.coverage
+    for (kind, backend, outcome), lanes in Counter(map(_ended, coverage.lanes)).items():
+        counters.inc(metrics.JOIN_LANES, lanes, kind=kind.value, backend=backend, outcome=outcome.value)
     for report in coverage.lanes:
-        counters.inc(metrics.JOIN_LANES, kind=report.kind.value, backend=report.backend, outcome=report.outcome.value)
         if report.shed:
             counters.inc(metrics.SHED_LANES_TOTAL, kind=report.kind.value, backend=report.backend)
     if coverage.rejected_replies:

@@ -41,7 +41,7 @@ class Fused(NamedTuple):
     """`math.fsum` of the votes' values, bit for bit."""
     votes: tuple[Vote, ...]
     """One per lane that has the chunk, in the plan's order."""
-    copies: tuple["Fused", ...] = ()
+    copies: tuple[Identity, ...] = ()
     """The same content in other corpora, best first."""
     reserved_by: str | None = None
     """The lane whose seat lifted it."""
@@ -108,12 +108,18 @@ class FusedList(Sequence[Fused]):
         """Corpus and chunk id of every hit."""
         return [identity_of(row) for row in self._rows]
 
+    def copies_of(self, hit: Fused) -> tuple[Fused, ...]:
+        """The same content in other corpora as hits of their own, best first."""
+        return tuple(self._alone(row) for row in self._copies.get((hit.corpus, hit.chunk_id), ()))
+
     def _fused(self, row: Row) -> Fused:
         key = row[2], row[1]
-        copies = tuple(
-            Fused(*identity_of(one), one[0], votes_of(one, self._polls)) for one in self._copies.get(key, ())
-        )
-        return Fused(*key, row[0], votes_of(row, self._polls), copies, self._reserved.get(key))
+        # Their votes are looked up only where one takes the place of its hit: a text may stand in every corpus.
+        copies = tuple([(corpus, chunk_id) for _, chunk_id, corpus in self._copies.get(key, ())])
+        return self._alone(row)._replace(copies=copies, reserved_by=self._reserved.get(key))
+
+    def _alone(self, row: Row) -> Fused:
+        return Fused(row[2], row[1], row[0], votes_of(row, self._polls))
 
 
 DEFAULT = FusionConfig()

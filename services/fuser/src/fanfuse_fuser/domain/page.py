@@ -98,7 +98,7 @@ def _rows(fused: FusedList, offset: int, top_k: int, gone: Set[Identity]) -> tup
     for row in islice(fused, offset, None):
         if len(rows) == top_k:
             break
-        kept = _alive(row, gone)
+        kept = _alive(row, fused, gone)
         if kept is None:
             dropped += 1
         else:
@@ -106,13 +106,13 @@ def _rows(fused: FusedList, offset: int, top_k: int, gone: Set[Identity]) -> tup
     return rows, dropped
 
 
-def _alive(row: Fused, gone: Set[Identity]) -> Fused | None:
+def _alive(row: Fused, fused: FusedList, gone: Set[Identity]) -> Fused | None:
     """The row without its deleted copies; the best copy instead of it where it is deleted itself."""
     if not gone:
         return row
-    bare = row._replace(copies=())
-    left = [one for one in (bare, *row.copies) if (one.corpus, one.chunk_id) not in gone]
-    return left[0]._replace(copies=tuple(left[1:]), reserved_by=row.reserved_by) if left else None
+    left = [one for one in (row, *fused.copies_of(row)) if (one.corpus, one.chunk_id) not in gone]
+    copies = tuple((one.corpus, one.chunk_id) for one in left[1:])
+    return left[0]._replace(copies=copies, reserved_by=row.reserved_by) if left else None
 
 
 def _hit(row: Fused, rank: int, texts: Texts) -> AnswerHit:
@@ -127,7 +127,7 @@ def _hit(row: Fused, rank: int, texts: Texts) -> AnswerHit:
         source=text.source if text else "",
         content_hash=row.content_hash,
         contributions=row.contributions(),
-        also_in=tuple(Copy(corpus=copy.corpus, chunk_id=copy.chunk_id) for copy in row.copies),
+        also_in=tuple(Copy(corpus=corpus, chunk_id=chunk_id) for corpus, chunk_id in row.copies),
         reserved_by=row.reserved_by,
     )
 
