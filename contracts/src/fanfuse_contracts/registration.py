@@ -47,7 +47,13 @@ class CardConfig(Written):
     public: bool = False
     """True: readable without a principal."""
     readers: frozenset[Role] = frozenset()
-    """Roles that may read it. Empty and not public: any stated principal of the tenant."""
+    """Roles that may read it. Empty and not public: any stated principal of the tenant. Where neither `public` nor
+    `readers` is written down, `corpus seed` leaves who may read a registered corpus as it is."""
+
+    @property
+    def says_who_may_read(self) -> bool:
+        """True if `public` or `readers` is written down, be it as the default."""
+        return not self.model_fields_set.isdisjoint({"public", "readers"})
 
 
 class CorpusConfig(Written):

@@ -17,6 +17,7 @@ from fanfuse_contracts.chunks import Chunk, content_hash
 from fanfuse_contracts.config import FanfuseConfig
 from fanfuse_contracts.corpus import CorpusCard, FieldType
 from fanfuse_contracts.enums import Kind
+from fanfuse_runtime.configfile import load_config
 from fanfuse_runtime.server import NatsServer
 
 VECTOR = (1.0, *(0.0,) * (DEFAULT_EMBEDDER.dimensions - 1))
@@ -77,6 +78,30 @@ async def test_what_the_file_says_is_created_changed_or_left_as_it_is(connect: C
             ("acme/legal", "unchanged", ()),
         ]
         assert await operator.cards() == list(changed.cards())
+
+
+async def test_who_may_read_a_corpus_changes_only_where_the_file_says_so(connect: Connect, tmp_path: Path) -> None:
+    """What is not written down has the default that lets everybody of the tenant in: nobody chose it."""
+    written = tmp_path / "fanfuse.yaml"
+
+    async def seeded(operator: Operator, card: str) -> tuple[tuple[str, ...], CorpusCard]:
+        written.write_text(f"corpora: [{{id: pay, tenant_id: acme, display_name: Pay, card: {card}}}]\n")
+        (row,) = (await seed_corpora(operator, load_config(written))).rows
+        found = (await operator.card("acme", "pay")).card
+        assert found is not None
+        return row.fields, found
+
+    async with connect(config()) as operator:
+        await operator.put_card(CorpusCard(tenant="acme", corpus="pay", readers=frozenset({"hr"})), 0)
+        changed, card = await seeded(operator, "{source: policy}")
+        assert (card.readers, card.display_name, card.source.value) == (frozenset({"hr"}), "Pay", "policy")
+        assert "readers" not in changed
+        assert await seeded(operator, "{source: policy}") == ((), card)
+        assert (await seeded(operator, "{source: policy, readers: [hr, board]}"))[1].readers == {"hr", "board"}
+        changed, card = await seeded(operator, "{source: policy, readers: []}")
+        assert (changed, card.readers, card.public) == (("readers",), frozenset(), False)
+        assert (await seeded(operator, "{public: true}"))[1].public
+        assert (await seeded(operator, "{cost: 2.0}"))[1].public, "a file that does not say so closes nothing either"
 
 
 async def test_a_dry_run_writes_nothing(connect: Connect) -> None:

@@ -1,14 +1,15 @@
 """Brings the registry in line with the operators' file, corpus by corpus, by compare-and-set.
 
 In: a file. Out: what was created, changed, left as it was, or pruned. What the file states replaces what stands; what
-`index` made is kept; a card that would not change is not written. A contradiction is found before anything is written.
+`index` made is kept, and so is who may read a corpus where the file does not say; a card that would not change is not
+written. A contradiction is found before anything is written.
 """
 
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 from fanfuse_all_in_one.deleting import delete_chunks
 from fanfuse_all_in_one.failures import ConflictError, OperatorError
@@ -52,6 +53,24 @@ class SeedReport:
     rows: tuple[SeededCorpus, ...]
 
 
+class _Stated(NamedTuple):
+    """A corpus of the file."""
+
+    card: CorpusCard
+    says_who_may_read: bool
+
+    def over(self, known: CorpusCard | None) -> CorpusCard:
+        """What the registry is to hold. Raises `OperatorError` for a contradiction."""
+        card = self.card
+        if known is not None and not self.says_who_may_read:
+            # The default lets everybody of the tenant in: that must be said to be done.
+            card = card.model_copy(update={"public": known.public, "readers": known.readers})
+        try:
+            return with_index(card, known)
+        except StatedOtherwiseError as error:
+            raise OperatorError(str(error)) from error
+
+
 async def seed_corpora(
     operator: Operator, config: FanfuseConfig, *, prune: bool = False, dry_run: bool = False
 ) -> SeedReport:
@@ -68,10 +87,11 @@ async def seed_corpora(
     if config.registry != operator.config.registry:
         raise OperatorError("this command is connected to another registry than the file's: connect it with the file")
     cards = config.cards()
-    rows = [_row(card, (await operator.card(card.tenant, card.corpus)).card) for card in cards]
+    stated = [_Stated(card, one.card.says_who_may_read) for card, one in zip(cards, config.corpora, strict=True)]
+    rows = [_row(one, (await operator.card(one.card.tenant, one.card.corpus)).card) for one in stated]
     surplus = await _surplus(operator, cards) if prune else []
     if not dry_run:
-        new = [card for card, row in zip(cards, rows, strict=True) if row.change is not Change.UNCHANGED]
+        new = [one for one, row in zip(stated, rows, strict=True) if row.change is not Change.UNCHANGED]
         await _write_all(operator, new)
         for card in surplus:
             await _delete(operator, card)
@@ -79,37 +99,30 @@ async def seed_corpora(
     return SeedReport((*rows, *pruned))
 
 
-def _row(stated: CorpusCard, known: CorpusCard | None) -> SeededCorpus:
-    merged = _merged(stated, known)
+def _row(stated: _Stated, known: CorpusCard | None) -> SeededCorpus:
+    merged = stated.over(known)
     if known is None:
-        return SeededCorpus(stated.tenant, stated.corpus, Change.CREATED)
+        return SeededCorpus(merged.tenant, merged.corpus, Change.CREATED)
     fields = changed_fields(known, merged)
-    return SeededCorpus(stated.tenant, stated.corpus, Change.CHANGED if fields else Change.UNCHANGED, fields)
+    return SeededCorpus(merged.tenant, merged.corpus, Change.CHANGED if fields else Change.UNCHANGED, fields)
 
 
-def _merged(stated: CorpusCard, known: CorpusCard | None) -> CorpusCard:
-    try:
-        return with_index(stated, known)
-    except StatedOtherwiseError as error:
-        raise OperatorError(str(error)) from error
-
-
-async def _write_all(operator: Operator, cards: Sequence[CorpusCard]) -> None:
-    revisions = [await _write(operator, card) for card in cards]
+async def _write_all(operator: Operator, new: Sequence[_Stated]) -> None:
+    revisions = [await _write(operator, one) for one in new]
     if revisions:
         await wait_applied(operator, max(revisions))
 
 
-async def _write(operator: Operator, stated: CorpusCard) -> int:
+async def _write(operator: Operator, stated: _Stated) -> int:
     for _ in range(_TRIES - 1):
         with suppress(ConflictError):  # an index run moved its pointer: what it wrote is kept
             return await _write_once(operator, stated)
     return await _write_once(operator, stated)
 
 
-async def _write_once(operator: Operator, stated: CorpusCard) -> int:
-    before = await operator.card(stated.tenant, stated.corpus)
-    return await operator.put_card(_merged(stated, before.card), before.revision)
+async def _write_once(operator: Operator, stated: _Stated) -> int:
+    before = await operator.card(stated.card.tenant, stated.card.corpus)
+    return await operator.put_card(stated.over(before.card), before.revision)
 
 
 async def _surplus(operator: Operator, cards: Sequence[CorpusCard]) -> list[CorpusCard]:

@@ -115,7 +115,8 @@ def seed(
     data: DataDir = DEFAULT_DATA,
     nats_url: NatsUrl = None,
 ) -> None:
-    """Write the corpora of a file to the registry. What `index` wrote there (index, chunks, time) is kept."""
+    """Write the corpora of a file to the registry. What `index` wrote there (index, chunks, time) is kept,
+    and who may read a corpus where the file states neither `public` nor `readers`."""
     from fanfuse_all_in_one.databus import data_bus
     from fanfuse_all_in_one.operating import operator_on
     from fanfuse_all_in_one.seeding import SeedReport, seed_corpora

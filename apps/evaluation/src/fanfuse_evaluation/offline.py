@@ -69,5 +69,5 @@ def _key(hit: AnsweredHit) -> tuple[str, str]:
 
 
 def _hit(row: Fused) -> AnsweredHit:
-    copies = tuple(Copy(corpus=copy.corpus, chunk_id=copy.chunk_id) for copy in row.copies)
+    copies = tuple(Copy(corpus=corpus, chunk_id=chunk_id) for corpus, chunk_id in row.copies)
     return AnsweredHit(corpus=row.corpus, chunk_id=row.chunk_id, score=row.score, also_in=copies)
