@@ -1,12 +1,15 @@
 """`fanfuse deploy workers`: pools, egress and bounds come from the operator's file, and what cannot run is refused."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from typer.testing import CliRunner
 
 from fanfuse_all_in_one.deploying.workers import Scaling, render_workers
 from fanfuse_all_in_one.failures import OperatorError
+from fanfuse_cli.main import app
 from fanfuse_contracts.config import FanfuseConfig
 from fanfuse_runtime.configfile import read_config
 from tests.deploy.rendered import K8S
@@ -109,3 +112,16 @@ def test_the_passwords_of_the_readme_are_read_over_the_file(monkeypatch: pytest.
     assert graph.username == "neo4j"
     assert graph.password is not None
     assert graph.password.get_secret_value() == "secret"
+
+
+def test_what_a_shell_states_over_the_file_is_in_no_manifest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A variable for a forwarded port would open a policy, or cut the workers off: no pod has it."""
+    file = tmp_path / "fanfuse.yaml"
+    file.write_text(yaml.safe_dump({"backends": FILE["backends"]}))
+    arguments = ["deploy", "workers", "--file", str(file)]
+    plain = CliRunner().invoke(app, arguments)
+    monkeypatch.setenv("FANFUSE__BACKENDS__VECTOR__MAIN__URL", "http://localhost:6333")
+    told = CliRunner().invoke(app, arguments)
+    assert (told.exit_code, told.stdout) == (0, plain.stdout)
+    assert "FANFUSE__BACKENDS__VECTOR__MAIN__URL" in told.stderr
+    assert plain.stderr == ""

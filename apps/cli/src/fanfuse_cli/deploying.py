@@ -1,6 +1,7 @@
 """`fanfuse deploy`: what a cluster needs of an installation, printed or written; it talks to no cluster."""
 
 import asyncio
+import os
 import sys
 from functools import partial
 from pathlib import Path
@@ -10,7 +11,7 @@ import typer
 
 from fanfuse_cli.console import remark
 from fanfuse_cli.failures import plainly
-from fanfuse_cli.options import DEFAULT_DATA, ConfigFile, DataDir, NatsUrl, running_bus, stated_config
+from fanfuse_cli.options import DEFAULT_DATA, ConfigFile, DataDir, NatsUrl, running_bus
 from fanfuse_contracts import limits
 from fanfuse_contracts.config import FanfuseConfig
 
@@ -206,7 +207,15 @@ def _put(text: str, out: Path | None) -> None:
 
 
 def _config(file: Path | None) -> FanfuseConfig:
-    return stated_config(file) or FanfuseConfig()
+    """The file alone: what a shell here states over it (an address that is forwarded, say) no pod reads."""
+    from fanfuse_runtime.configfile import load_config
+    from fanfuse_runtime.configuration.overrides import stated_variables
+
+    if file is None:
+        return FanfuseConfig()
+    if over := stated_variables(os.environ):
+        remark(f"not read here, for pods have the file without them: {', '.join(over)}")
+    return load_config(file, env={})
 
 
 def _pools(file: Path | None) -> "list[tuple[Kind, str]]":

@@ -66,9 +66,13 @@ def read_overrides(env: Mapping[str, str], flags: Iterable[str]) -> tuple[list[O
     return overrides, findings
 
 
+def stated_variables(env: Mapping[str, str]) -> list[str]:
+    """Names of the variables that state a key of the file, in order."""
+    return sorted(name for name in env if name.startswith(PREFIX) and env[name].strip())
+
+
 def _variables(env: Mapping[str, str]) -> Iterator[tuple[str, KeyPath, str]]:
-    stated = sorted(name for name in env if name.startswith(PREFIX) and env[name].strip())
-    for name in sorted(stated, key=lambda name: name.count("__")):
+    for name in sorted(stated_variables(env), key=lambda name: name.count("__")):
         yield f"env {name}", tuple(name.removeprefix(PREFIX).lower().split("__")), env[name].strip()
 
 
