@@ -133,7 +133,7 @@ def _table(title: str, *head: str) -> Table:
 
 def _services(seen: "Overview") -> RenderableType:
     if not seen.instances:
-        return "no service is alive: start them with `fanfuse up`"
+        return "no service is alive: start them with `fanfuse up`; in a cluster `kubectl -n fanfuse get pods` says why"
     table = _table("services", "service", "ready", "versions", "in flight", "registry", "pools")
     for row in seen.services:
         counts = (str(row.in_flight), str(row.registry_revision), ", ".join(row.pools))
