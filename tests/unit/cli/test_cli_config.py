@@ -63,6 +63,18 @@ def test_show_masks_secrets_and_reads_back(file):
     assert back.model_copy(update={"registry": None}) == load_config(file, {}).model_copy(update={"registry": None})
 
 
+def test_check_misses_a_certificate_file_as_a_worker_would(tmp_path):
+    """It is looked for beside the file, as the pod's is; worker and check say the same."""
+    file = tmp_path / "fanfuse.yaml"
+    file.write_text("backends:\n  vector:\n    main: {engine: qdrant, url: 'https://q:6333', ca_file: ca.pem}\n")
+
+    checked = invoke("check", "-f", str(file))
+    assert checked.exit_code == 2
+    assert f"{file}:3: backends.vector.main.ca_file: there is no file {tmp_path / 'ca.pem'}" in checked.stdout
+    (tmp_path / "ca.pem").touch()
+    assert invoke("check", "-f", str(file)).exit_code == 0
+
+
 def test_check_of_a_sound_file(repository):
     checked = invoke("check", "-f", str(repository / "examples/fanfuse.yaml"))
 

@@ -30,7 +30,8 @@ _CLOSE: Final = 0.85
 def check_all(loaded: LoadedConfig, environment: Mapping[str, str]) -> list[Finding]:
     """Every finding, in the order of the file."""
     config = loaded.config
-    found = [*check(config), *_terms(config), *_cards(config), *_profile(config), *_misspelt(environment)]
+    found = [*check(config), *_terms(config), *_cards(config), *_profile(config), *_authorities(config)]
+    found += _misspelt(environment)
     if not any(finding.level is Level.ERROR for finding in found):
         found += _start(config)
     return loaded.located(found)
@@ -84,6 +85,13 @@ def _profile(config: FanfuseConfig) -> Iterator[Finding]:
     if routing.learned_temperature != 1.0:
         message = "a profile's probabilities are calibrated for 1: another temperature distorts them"
         yield Finding((*_ROUTING, "learned_temperature"), message, Level.WARNING)
+
+
+def _authorities(config: FanfuseConfig) -> Iterator[Finding]:
+    """Files that keep a worker from starting where they are missing."""
+    for kind, name, backend in config.backends.servers():
+        if backend.ca_file is not None and not backend.ca_file.is_file():
+            yield Finding(("backends", kind.value, name, "ca_file"), f"there is no file {backend.ca_file}")
 
 
 def _start(config: FanfuseConfig) -> list[Finding]:
