@@ -11,7 +11,6 @@ from fanfuse_contracts.permissions import SETUP
 from tests.deploy.manifests import (
     COMMANDS,
     ENDING,
-    KEPT,
     PROCESS,
     SERVICES,
     WORKERS,
@@ -31,7 +30,6 @@ from tests.deploy.manifests import (
 )
 
 _FIXED: Final = re.compile(r"[^:@]+(:(?!latest$)[\w.-]+(@sha256:[0-9a-f]{64})?|@sha256:[0-9a-f]{64})")
-_PROBE_S: Final = 5
 _LEAST_MEMORY: Final = 2.0**20
 
 
@@ -62,6 +60,32 @@ def images_are_of_the_process(cluster: Cluster) -> Iterator[str]:
             yield f"{name(each)} has the label fanfuse.dev/engines wrong: it decides who gets the engines' passwords"
 
 
+def images_are_of_one_version(cluster: Cluster) -> Iterator[str]:
+    """Fanfuse's own together, and each other image: an apply brings one version, and the next one another."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for each, container in cluster.containers():
+        group = "fanfuse" if image(container) in SERVICES else image(container)
+        last = container.get("image", "").rpartition("/")[2]
+        if _FIXED.fullmatch(last):
+            version = last.removeprefix(image(container))
+            found.setdefault(group, {}).setdefault(version, []).append(where(each, container))
+    for group, versions in found.items():
+        usual = max(versions, key=lambda version: len(versions[version]))
+        for version in versions.keys() - {usual}:
+            for who in versions[version]:
+                yield f"{who} runs {group}{version}, where others run {usual}"
+
+
+def images_start_as_they_are_made_to(cluster: Cluster) -> Iterator[str]:
+    """The entry point of a process's image is its service (deploy/docker/Dockerfile); only commands take words."""
+    for each, container in cluster.processes():
+        words, is_command = container.get("args", []), image(container) == COMMANDS
+        if container.get("command") or (words and not is_command):
+            yield f"{where(each, container)} starts {[*container.get('command', ()), *words]}, not its service"
+        elif is_command and words[:1] != ["up"] and words[:2] != ["deploy", "setup"]:
+            yield f"{where(each, container)} starts `fanfuse {' '.join(words)}`"
+
+
 def resources_are_bounded(cluster: Cluster) -> Iterator[str]:
     """What a scheduler refuses (more wanted than allowed) and what kills at once (`512m` of memory is half a byte)."""
     for each, container in cluster.containers():
@@ -74,7 +98,7 @@ def resources_are_bounded(cluster: Cluster) -> Iterator[str]:
             if quantity(requests[what]) > quantity(limits[what]):
                 yield f"{where(each, container)} requests {requests[what]} of {what}, over its limit {limits[what]}"
         for part in (requests, limits):
-            if quantity(part.get("memory", "1Gi")) < _LEAST_MEMORY or quantity(part.get("cpu", "1")) <= 0:
+            if not (quantity(part.get("memory", "1Gi")) >= _LEAST_MEMORY and quantity(part.get("cpu", "1")) > 0):
                 yield f"{where(each, container)} can't run with {part}"
 
 
@@ -130,25 +154,12 @@ def _context_faults(context: dict[str, Any]) -> Iterator[str]:
             yield f"runs without {profile}: use RuntimeDefault"
 
 
-def probes_are_there_and_have_time(cluster: Cluster) -> Iterator[str]:
-    """The default of one second restarts what is only busy. The reloader serves nobody and ends by itself."""
-    for each in cluster.all(*KEPT):
-        beside = [one for one in pod(each).get("initContainers", ()) if one.get("restartPolicy") == "Always"]
-        for container in (*pod(each)["containers"], *beside):
-            missing = sorted({"startupProbe", "livenessProbe", "readinessProbe"} - container.keys())
-            if container["name"] != "reloader" and missing:
-                yield f"{where(each, container)} has no {missing}"
-    for each, container in cluster.containers():
-        for key, probe in container.items():
-            if key.endswith("Probe") and probe.get("timeoutSeconds", 1) < _PROBE_S and key != "startupProbe":
-                yield f"{where(each, container)} has {probe.get('timeoutSeconds', 1)} s for its {key}"
-
-
 CONTAINERS: Final = (
     images_are_fixed,
     images_are_of_the_process,
+    images_are_of_one_version,
+    images_start_as_they_are_made_to,
     resources_are_bounded,
     pods_are_restricted,
     nothing_of_the_node_is_shared,
-    probes_are_there_and_have_time,
 )

@@ -8,7 +8,18 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
-from tests.deploy.manifests import ENDING, WORKLOADS, Cluster, Object, every_container, name, pod, variables, where
+from tests.deploy.manifests import (
+    ENDING,
+    WORKLOADS,
+    Cluster,
+    Object,
+    every_container,
+    name,
+    pod,
+    runs_everything,
+    variables,
+    where,
+)
 from tests.deploy.mounts import is_of_variables, keys_of, mount_at, mounts, sources_of, volumes
 from tests.deploy.nats_conf import lines_of, stated
 
@@ -16,6 +27,7 @@ _GROUP_READS: Final = 0o040
 """The pod's group (fsGroup) owns the files."""
 _CONF: Final = ("nats.conf", "cluster.conf", "tls.conf", "routes-tls.conf")
 _PATH: Final = re.compile(r'"(/[^"\s]+)"')
+_CLUSTERED: Final = re.compile(r"^\s*cluster\s*\{", re.MULTILINE)
 _INCLUDED: Final = re.compile(r"^\s*include\s+\./(\S+)", re.MULTILINE)
 
 
@@ -88,12 +100,13 @@ def files_named_are_there(cluster: Cluster) -> Iterator[str]:
     for each, container in cluster.containers():
         for path in sorted(set(_paths(container))):
             mount = mount_at(cluster, each, container, path)
-            if mount is None or not mount.holds(path):
+            made = path in (f"{mount.path}" if mount else "", stated(cluster, "nats.conf", "pid_file"))
+            if mount is None or not mount.holds(path) or not (mount.sources or made):
                 yield f"{where(each, container)} is told of {path}, which it has not"
     for each, container in cluster.servers():
         for path in sorted({path for file in _CONF for path in _PATH.findall(lines_of(cluster, file))}):
             mount = mount_at(cluster, each, container, path)
-            if mount is None or not mount.holds(path):
+            if mount is None or not mount.holds(path) or not (mount.sources or mount.writable):
                 yield f"{where(each, container)} is told of {path} by its configuration, which it has not"
 
 
@@ -102,18 +115,24 @@ def _paths(container: Object) -> Iterator[str]:
     asked = (*hooks.values(), *(value for key, value in container.items() if key.endswith("Probe")))
     commands = (one.get("exec", {}).get("command", ()) for one in asked if isinstance(one, dict))
     words = (*container.get("args", ()), *(word for command in commands for word in command[1:]))
-    for text in (*variables(container).values(), *(word.rpartition("=")[2] for word in words)):
+    told = (value for key, value in variables(container).items() if key != "FANFUSE_DATA_DIR")
+    for text in (*told, *(word.rpartition("=")[2] for word in words)):
         if text.startswith("/"):
             yield text
 
 
 def configuration_is_whole(cluster: Cluster) -> Iterator[str]:
-    """Files that nats.conf includes stand beside it."""
+    """Files that nats.conf includes stand beside it, and what is there is included: users nobody reads are none."""
     for each in cluster.all("ConfigMap"):
         data = each.get("data", {})
-        for key in sorted(key for key in data if key in _CONF):
-            for missing in sorted(set(_INCLUDED.findall(data[key])) - data.keys()):
-                yield f"{name(each)} includes {missing} in {key}, which it has not"
+        if "nats.conf" not in data:
+            continue
+        named = {key: set(_INCLUDED.findall(text)) for key, text in data.items() if key.endswith(".conf")}
+        for key, included in sorted(named.items()):
+            yield from (f"{name(each)} includes {one} in {key}, which it has not" for one in included - data.keys())
+        lone = set() if _CLUSTERED.search(data.get("cluster.conf", "")) else {"routes-tls.conf"}
+        for unread in sorted(named.keys() - {"nats.conf"} - set().union(*named.values()) - lone):
+            yield f"{name(each)} has {unread}, which no file includes"
 
 
 def files_can_be_read(cluster: Cluster) -> Iterator[str]:
@@ -128,8 +147,13 @@ def what_is_written_can_be_written(cluster: Cluster) -> Iterator[str]:
     for each, container in cluster.processes():
         folder = variables(container).get("FANFUSE_DATA_DIR")
         mount = mount_at(cluster, each, container, folder) if folder else None
-        if each["kind"] not in ENDING and (mount is None or not mount.writable):
-            yield f"{where(each, container)} can't write to FANFUSE_DATA_DIR {folder}"
+        if each["kind"] in ENDING:
+            continue
+        if mount is None or not mount.writable or mount.lasting is not runs_everything(container):
+            yield f"{where(each, container)} can't write to FANFUSE_DATA_DIR {folder}, or not what must last"
+        scratch = mount_at(cluster, each, container, "/tmp")
+        if scratch is None or not scratch.writable:
+            yield f"{where(each, container)} can't write to /tmp, which is its home"
     for each, container in cluster.servers():
         for key, lasting in (("store_dir", True), ("pid_file", False)):
             mount = mount_at(cluster, each, container, stated(cluster, "nats.conf", key))

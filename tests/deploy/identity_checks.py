@@ -8,8 +8,12 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Final
 from unittest import mock
+
+from pydantic import ValidationError
+from yaml import YAMLError
 
 from fanfuse_backend_workers.settings import WorkerSettings
 from fanfuse_classifier.settings import ClassifierSettings
@@ -25,6 +29,7 @@ from tests.deploy.manifests import (
     WORKERS,
     Cluster,
     image,
+    is_process,
     name,
     pod,
     pools_served,
@@ -33,7 +38,7 @@ from tests.deploy.manifests import (
     variables,
     where,
 )
-from tests.deploy.mounts import key_of, mount_at, secrets_seen
+from tests.deploy.mounts import key_of, keys_of, mount_at, mounts, secrets_seen
 from tests.deploy.nats_conf import lines_of
 
 _SETTINGS: Final = (
@@ -42,6 +47,7 @@ _SETTINGS: Final = (
 _SECRET: Final = re.compile(r"PASSWORD|TOKEN|API_KEY|DSN|SECRET|SEED")
 _KEY_VARIABLES: Final = ("FANFUSE_NATS_NKEY", "FANFUSE_NATS_CREDS")
 _ENGINES: Final = "fanfuse-engines"
+_REGISTRY: Final = "fanfuse-registry"
 
 
 def keys_are_of_the_process(cluster: Cluster) -> Iterator[str]:
@@ -81,9 +87,33 @@ def everybody_can_prove_who_they_are(cluster: Cluster) -> Iterator[str]:
             yield f"{where(each, container)} has no key for the bus"
         if has_tls and "FANFUSE_NATS_CA_FILE" not in stated:
             yield f"{where(each, container)} does not know who signed the bus's certificate"
-        mounts = [mount_at(cluster, each, container, stated[key]) for key in _KEY_VARIABLES if key in stated]
-        if any(source.optional for mount in mounts if mount is not None for source in mount.sources):
+        keys = [mount_at(cluster, each, container, stated[key]) for key in _KEY_VARIABLES if key in stated]
+        if any(source.optional for mount in keys if mount is not None for source in mount.sources):
             yield f"{where(each, container)} starts without its key"
+        seen = [source for mount in mounts(cluster, each, container) for source in mount.sources]
+        if not has_users and any(source.kind == "Secret" and not source.optional for source in seen):
+            yield f"{where(each, container)} waits for a key that nobody makes where the bus has no users"
+
+
+def the_operators_file_is_valid(cluster: Cluster) -> Iterator[str]:
+    try:
+        _ = cluster.config
+    except (ValidationError, YAMLError) as error:
+        yield f"fanfuse.yaml can't be read: {error}"
+
+
+def processes_read_the_operators_file(cluster: Cluster) -> Iterator[str]:
+    """Without it every kind has an engine embedded in its process, with an index of its own."""
+    for each, container in cluster.processes():
+        words = container.get("args", [])
+        options = {word: value for word, value in pairwise(words) if word in ("--file", "-f")}
+        path = next(iter(options.values()), variables(container).get("FANFUSE_CONFIG_FILE", ""))
+        mount = mount_at(cluster, each, container, path) if path else None
+        if path.startswith("/") and (mount is None or not mount.sources or not mount.holds(path)):
+            continue  # there is no such file, which another check says
+        sources = [source.name for source in mount.sources if source.kind == "ConfigMap"] if mount else []
+        if not any("fanfuse.yaml" in (keys_of(cluster, "ConfigMap", source) or ()) for source in sources):
+            yield f"{where(each, container)} reads {path or 'no file'}, not fanfuse.yaml"
 
 
 def passwords_are_of_who_needs_them(cluster: Cluster) -> Iterator[str]:
@@ -94,6 +124,12 @@ def passwords_are_of_who_needs_them(cluster: Cluster) -> Iterator[str]:
         speaks = speaks_to_engines(each) and container is pod(each)["containers"][0]
         if (_ENGINES in given) is not speaks:
             yield f"{where(each, container)} {'lacks' if speaks else 'has'} the passwords of the engines"
+        is_main = is_process(each) and container is pod(each)["containers"][0]
+        if is_main and _REGISTRY not in given:
+            yield f"{where(each, container)} lacks {_REGISTRY}: a registry that is a database it would not find"
+        refs = (row.get("secretRef", {}) for row in container.get("envFrom", ()))
+        for needed in sorted(ref["name"] for ref in refs if ref and not ref.get("optional")):
+            yield f"{where(each, container)} waits for {needed}, which only some installations have: optional"
         for variable in sorted(key for key in variables(container) if _SECRET.search(key)):
             yield f"{where(each, container)} states {variable} for everybody to read: take a Secret"
     for each in cluster.all("Secret"):
@@ -161,6 +197,8 @@ def workers_serve_their_users_pools(cluster: Cluster) -> Iterator[str]:
 IDENTITIES: Final = (
     keys_are_of_the_process,
     everybody_can_prove_who_they_are,
+    the_operators_file_is_valid,
+    processes_read_the_operators_file,
     passwords_are_of_who_needs_them,
     variables_are_known_and_valid,
     every_stage_and_pool_runs_once,

@@ -3,6 +3,7 @@
 In: rendered objects, and what contracts declare. Out: parts of them. It judges nothing: checks do.
 """
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
@@ -35,6 +36,10 @@ _UNITS: Final = {"": 1.0, "m": 1e-3, "k": 1e3} | {
     for suffix, base in (("", 1e3), ("i", 1024.0), ("iB", 1024.0), ("B", 1024.0))
 }
 """Of Kubernetes (Mi), of Go (MiB) and of nats-server, where MB is MiB."""
+
+_DURATIONS: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
+_DURATION: Final = re.compile(rf"(?:{_DURATIONS.pattern})+")
+_SECONDS: Final = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 class Cluster:
@@ -191,7 +196,7 @@ def _holds(row: Mapping[str, Any], found: Mapping[str, str]) -> bool:
         "Exists": value is not None,
         "DoesNotExist": value is None,
     }
-    return by_operator[row["operator"]]
+    return by_operator.get(row["operator"], False)
 
 
 def least_replicas(cluster: Cluster, workload: Object) -> int:
@@ -204,8 +209,15 @@ def least_replicas(cluster: Cluster, workload: Object) -> int:
 
 
 def quantity(text: str | float) -> float:
-    """`250m`, `1Gi`, `1800MiB`, `10GB` as a number; raises `ValueError`."""
+    """`250m`, `1Gi`, `1800MiB`, `10GB` as a number; NaN for what is none, which is over and under no other."""
     found = _QUANTITY.fullmatch(str(text))
     if found is None or found[2] not in _UNITS:
-        raise ValueError(f"{text!r} is no quantity")
+        return math.nan
     return float(found[1]) * _UNITS[found[2]]
+
+
+def seconds(text: str) -> float:
+    """`30s`, `2m`, `1m30s`; NaN for what is no duration."""
+    if not _DURATION.fullmatch(text):
+        return math.nan
+    return sum(float(number) * _SECONDS[unit] for number, unit in _DURATIONS.findall(text))

@@ -33,7 +33,9 @@ def first(check: str, which: str = _FUSER, key: str = "initContainers", **parts:
     return more(check, which, *POD, key, item=left, told=f"{which} container {left['name']}")
 
 
-_ENGINES: Final = [{"secretRef": {"name": "fanfuse-engines"}}]
+_VERSION: Final = "images_are_of_one_version"
+_STARTS: Final = "images_start_as_they_are_made_to"
+_ENGINES: Final = [{"secretRef": {"name": "fanfuse-engines", "optional": True}}]
 CONTAINERS: Final[tuple[Mistake, ...]] = (
     change("images_are_fixed", _FUSER, *SERVICE, "image", to="fanfuse/fuser:latest"),
     change("images_are_fixed", _FUSER, *SERVICE, "image", to="fanfuse/fuser"),
@@ -47,7 +49,10 @@ CONTAINERS: Final[tuple[Mistake, ...]] = (
         *SERVICE,
         "image",
         to="fanfuse/classifier:0.1.0",
-        also=("every_stage_and_pool_runs_once",),
+        also=(
+            "every_stage_and_pool_runs_once",
+            "replicas_come_before_they_are_full",
+        ),
     ),
     change(
         "images_are_of_the_process",
@@ -146,10 +151,25 @@ CONTAINERS: Final[tuple[Mistake, ...]] = (
     first("volumes_are_there_and_used", volumeMounts=[*SOUND["volumeMounts"], {"name": "lost", "mountPath": "/lost"}]),
     first("passwords_are_of_who_needs_them", envFrom=_ENGINES),
     first("passwords_are_of_who_needs_them", _WORKER, envFrom=_ENGINES),
-    first("references_exist", envFrom=[{"secretRef": {"name": "nats-fusor"}}]),
+    first("references_exist", envFrom=[{"secretRef": {"name": "nats-fusor", "optional": True}}]),
     first(
         "keys_are_of_the_process",
         volumeMounts=[*SOUND["volumeMounts"], {"name": "nats-user", "mountPath": "/key"}],
         env=[{"name": "FANFUSE_NATS_USER", "value": "HEALTH"}],
+    ),
+    change(_VERSION, _FUSER, *SERVICE, "image", to="fanfuse/fuser:0.1.1"),
+    change(_VERSION, "StatefulSet/nats", *SERVER, "image", to="nats:2.14.0-alpine"),
+    first(_VERSION, image="fanfuse/cli:0.0.9"),
+    change(_STARTS, _FUSER, *SERVICE, "command", to=["python", "-m", "fanfuse_classifier"]),
+    change(_STARTS, _FUSER, *SERVICE, "args", to=["--help"]),
+    change(_STARTS, "Job/setup", *POD, "containers", "setup", "args", 1, to="nats"),
+    change("resources_are_bounded", _FUSER, *_RESOURCES, "limits", "memory", to="1 Gi"),
+    *(
+        change("words_are_of_their_sets", _FUSER, *path, to=to)
+        for path, to in (
+            ((*SERVICE, "imagePullPolicy"), "always"),
+            ((*POD, "topologySpreadConstraints", 0, "whenUnsatisfiable"), "ScheduleAnyways"),
+            (("spec", "strategy"), {"type": "Rolling"}),
+        )
     ),
 )

@@ -31,14 +31,19 @@ def reads(**value_from: Any) -> Mistake:
 
 
 FILES: Final[tuple[Mistake, ...]] = (
-    drop("volumes_are_there_and_used", _FUSER, *POD, "volumes", "tmp"),
+    drop("volumes_are_there_and_used", _FUSER, *POD, "volumes", "tmp", also=("what_is_written_can_be_written",)),
     more("volumes_are_there_and_used", _FUSER, *POD, "volumes", item={"name": "spare", "emptyDir": {}}),
     drop(
         "volumes_are_there_and_used",
         _NATS,
         "spec",
         "volumeClaimTemplates",
-        also=(_PATHS, "stores_fit_their_disk_and_memory", "what_is_written_can_be_written"),
+        also=(
+            "alerts_speak_of_what_is_there",
+            _PATHS,
+            "stores_fit_their_disk_and_memory",
+            "what_is_written_can_be_written",
+        ),
     ),
     drop(
         "volumes_are_there_and_used",
@@ -92,8 +97,20 @@ FILES: Final[tuple[Mistake, ...]] = (
     variable(_PATHS, _FUSER, "FANFUSE_NATS_CA_FILE", "/etc/nats-ca/tls.crt"),
     variable(_PATHS, _FUSER, "FANFUSE_NATS_NKEY", "/etc/fanfuse-user/fuser.nk"),
     change(_PATHS, "Job/setup", *POD, "containers", 0, "args", 3, to="/etc/fanfuse.yaml"),
-    change(_PATHS, _NATS, *SERVER, "args", 1, to="/etc/nats/nats-server.conf"),
-    change(_PATHS, _NATS, *POD, "containers", "reloader", "args", 0, to="/etc/nats/relaod.sh"),
+    change(
+        _PATHS, _NATS, *SERVER, "args", 1, to="/etc/nats/nats-server.conf", also=("servers_read_their_configuration",)
+    ),
+    change(
+        _PATHS,
+        _NATS,
+        *POD,
+        "containers",
+        "reloader",
+        "args",
+        0,
+        to="/etc/nats/relaod.sh",
+        also=("what_changes_is_read_again",),
+    ),
     text(_PATHS, "tls.conf", "/tls.crt", "/server.crt", told=_NATS),
     text(_PATHS, "routes-tls.conf", "/etc/nats-tls/ca.crt", "/etc/nats-ca/ca.crt", told=_NATS),
     drop(_PATHS, "ConfigMap/nats-config", "data", "reload.sh", told=_NATS),
@@ -103,7 +120,7 @@ FILES: Final[tuple[Mistake, ...]] = (
     change("files_can_be_read", _FUSER, *_KEY, "defaultMode", to=0),
     change("files_can_be_read", _FUSER, *_AUTHORITY, "items", 0, "mode", to=0o400),
     change("what_is_written_can_be_written", _FUSER, *_MOUNTS, "data", "readOnly", to=True),
-    change("what_is_written_can_be_written", _FUSER, *_MOUNTS, "data", "mountPath", to="/dat", also=(_PATHS,)),
+    change("what_is_written_can_be_written", _FUSER, *_MOUNTS, "data", "mountPath", to="/dat"),
     variable("what_is_written_can_be_written", _FUSER, "FANFUSE_DATA_DIR", "/etc/fanfuse"),
     variable("what_is_written_can_be_written", _FUSER, "FANFUSE_DATA_DIR", None),
     drop("what_is_written_can_be_written", _NATS, *POD, "securityContext", "fsGroup"),
@@ -124,4 +141,25 @@ FILES: Final[tuple[Mistake, ...]] = (
         to={"name": "run", "mountPath": "/data"},
         also=("volumes_are_there_and_used",),
     ),
+    change(_PATHS, _FUSER, *_CONFIG, to={"name": "config"}),
+    change(
+        _PATHS,
+        _FUSER,
+        *_CONFIG,
+        to={"name": "config", "emptyDir": {}},
+    ),
+    change("what_is_written_can_be_written", _FUSER, *_MOUNTS, "tmp", "mountPath", to="/temp"),
+    change(
+        "what_is_written_can_be_written",
+        "Deployment/all-in-one",
+        *POD,
+        "volumes",
+        "data",
+        to={"name": "data", "emptyDir": {}},
+        overlay="dev",
+    ),
+    text("configuration_is_whole", "nats.conf", "include ./users.conf", "", told="ConfigMap/nats-config"),
+    text("configuration_is_whole", "nats.conf", "include ./cluster.conf", "", told="ConfigMap/nats-config"),
+    text("configuration_is_whole", "nats.conf", "include ./tls.conf", "", told="ConfigMap/nats-config"),
+    text("configuration_is_whole", "cluster.conf", "include ./routes-tls.conf", "", told="ConfigMap/nats-config"),
 )

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from tests.deploy.planting import POD, SERVICE, Mistake, add, both, change, drop, more, remove, twin, variable
+from tests.deploy.planting import POD, SERVICE, Mistake, add, both, change, drop, more, remove, text, twin, variable
 
 _FUSER: Final = "Deployment/fuser"
 _WORKER: Final = "Deployment/worker-vector-main"
@@ -13,6 +13,7 @@ _USER: Final = "FANFUSE_NATS_USER"
 _OTHER_MOUNT: Final = {"name": "others", "mountPath": "/etc/others"}
 _PROVED: Final = "everybody_can_prove_who_they_are"
 _VALID: Final = "variables_are_known_and_valid"
+_READS: Final = "processes_read_the_operators_file"
 _ONCE: Final = "every_stage_and_pool_runs_once"
 _SERVE: Final = "workers_serve_their_users_pools"
 _KEYS: Final = "keys_are_of_the_process"
@@ -27,16 +28,13 @@ IDENTITIES: Final[tuple[Mistake, ...]] = (
             change("", _FUSER, *POD, "volumes", "nats-user", "name", to="key"),
         ),
     ),
-    both(
-        change(
-            _KEYS,
-            _FUSER,
-            *POD,
-            "volumes",
-            "nats-user",
-            to={"name": "nats-user", "projected": {"sources": [{"secret": {"name": "nats-health"}}]}},
-        ),
-        change("", _FUSER, *SERVICE, "image", to="fanfuse/fuser:0.1.1"),
+    change(
+        _KEYS,
+        _FUSER,
+        *POD,
+        "volumes",
+        "nats-user",
+        to={"name": "nats-user", "projected": {"sources": [{"secret": {"name": "nats-health"}}]}},
     ),
     both(
         more(_KEYS, _FUSER, *POD, "volumes", item=_OTHERS),
@@ -45,10 +43,7 @@ IDENTITIES: Final[tuple[Mistake, ...]] = (
     drop(_KEYS, _FUSER, *POD, "volumes", "nats-ca", "secret", "items"),
     both(
         variable(_KEYS, _FUSER, "FANFUSE_NATS_NKEY", None, also=(_PROVED,)),
-        both(
-            change("", _FUSER, *_KEY, "secretName", to="nats-health"),
-            variable("", _FUSER, "FANFUSE_DRAIN_TIMEOUT_S", "9"),
-        ),
+        change("", _FUSER, *_KEY, "secretName", to="nats-health"),
     ),
     variable(_PROVED, _FUSER, "FANFUSE_NATS_NKEY", None),
     variable(_PROVED, _FUSER, "FANFUSE_NATS_CA_FILE", None),
@@ -76,13 +71,41 @@ IDENTITIES: Final[tuple[Mistake, ...]] = (
         _ONCE,
         "Deployment/health",
         "health-again",
-        also=("selectors_meet_labels", "one_budget_each", "accounts_exist_and_may_do_nothing"),
+        also=("selectors_meet_labels", "one_budget_each", "accounts_exist_and_may_do_nothing", "copies_are_spread"),
     ),
-    change(_ONCE, _FUSER, *SERVICE, "image", to="fanfuse/cli:0.1.0", told="fuser", also=("images_are_of_the_process",)),
+    change(
+        _ONCE,
+        _FUSER,
+        *SERVICE,
+        "image",
+        to="fanfuse/cli:0.1.0",
+        told="fuser",
+        also=(
+            "images_start_as_they_are_made_to",
+            "images_are_of_the_process",
+        ),
+    ),
     variable(_SERVE, _WORKER, _POOLS, "vector/hot", also=(_ONCE, "egress_is_what_a_pod_needs")),
     variable(_SERVE, _WORKER, _POOLS, "keyword/main", also=(_ONCE, "egress_is_what_a_pod_needs")),
     variable(_SERVE, _WORKER, _POOLS, "vector/main,keyword/main", also=(_ONCE, "egress_is_what_a_pod_needs")),
     variable(_SERVE, _WORKER, _POOLS, None, also=(_ONCE, "egress_is_what_a_pod_needs")),
     variable(_SERVE, _FUSER, _POOLS, "vector/main"),
     variable(_SERVE, _WORKER, _USER, "WORKER-GRAPH-MAIN", also=(_KEYS, "triggers_read_their_targets_work")),
+    change(_PROVED, "Deployment/all-in-one", *_KEY, "optional", to=False, overlay="dev"),
+    variable(_READS, _WORKER, "FANFUSE_CONFIG_FILE", None),
+    variable(_READS, _WORKER, "FANFUSE_CONFIG_FILE", "/etc/nats-ca/ca.crt"),
+    drop(_READS, "Job/setup", *POD, "containers", 0, "args", 2),
+    drop(_PASSWORDS, _FUSER, *SERVICE, "envFrom", 0),
+    change(_PASSWORDS, _FUSER, *SERVICE, "envFrom", 0, "secretRef", "optional", to=False),
+    text("the_operators_file_is_valid", "fanfuse.yaml", "engine: qdrant", "engine: quadrant"),
+    text("the_operators_file_is_valid", "fanfuse.yaml", "vector:", "vectors:"),
+    text("the_operators_file_is_valid", "fanfuse.yaml", "backends:", "backends"),
+    drop(_READS, "Job/setup", *POD, "containers", 0, "args", 3),
+    both(
+        variable(_KEYS, _FUSER, "FANFUSE_NATS_NKEY", None),
+        both(
+            variable("", _FUSER, "FANFUSE_NATS_CREDS", "/etc/fanfuse-user/user.nk"),
+            change("", _FUSER, *_KEY, "secretName", to="nats-setup"),
+        ),
+    ),
 )

@@ -11,6 +11,9 @@ _SETUP: Final = "Job/setup"
 _GRACE: Final = (*POD, "terminationGracePeriodSeconds")
 _STOPS: Final = "grace_is_longer_than_the_stop"
 _AWAY: Final = "servers_send_clients_away_before_they_stop"
+_READ: Final = "servers_read_their_configuration"
+_PATHS: Final = "files_named_are_there"
+_CLOSED: Final = "servers_form_one_closed_cluster"
 _KIND: Final = "pods_run_as_their_kind_wants"
 _TRIES: Final = "jobs_try_until_the_bus_is_there"
 _CREATES: Final = "somebody_creates_what_all_wait_for"
@@ -40,7 +43,18 @@ OPERATING: Final[tuple[Mistake, ...]] = (
     text(_STOPS, "nats.conf", "lame_duck_duration: 30s", "lame_duck_duration: 2m", told=_NATS),
     text(_STOPS, "nats.conf", "lame_duck_duration", "# lame_duck_duration", told=_NATS),
     drop(_AWAY, _NATS, *SERVER, "lifecycle"),
-    change(_AWAY, _NATS, *SERVER, "lifecycle", "preStop", "exec", "command", 1, to="-sl=ldm=/var/run/nats/other.pid"),
+    change(
+        _AWAY,
+        _NATS,
+        *SERVER,
+        "lifecycle",
+        "preStop",
+        "exec",
+        "command",
+        1,
+        to="-sl=ldm=/var/run/nats/other.pid",
+        also=(_PATHS,),
+    ),
     change(_AWAY, _FUSER, *SERVICE, "lifecycle", to={"stopSignal": "SIGKILL"}),
     change(_KIND, _SETUP, *POD, "restartPolicy", to="Always"),
     drop(_KIND, _SETUP, *POD, "restartPolicy"),
@@ -54,19 +68,16 @@ OPERATING: Final[tuple[Mistake, ...]] = (
     change(_TRIES, _SETUP, "spec", "suspend", to=True),
     change(_TRIES, _SETUP, "spec", "parallelism", to=0),
     change(_TRIES, _SETUP, "spec", "activeDeadlineSeconds", to=60),
-    change(_TRIES, _SETUP, *_JOB_ARGS, 1, to="nats"),
-    drop(_TRIES, _SETUP, *_JOB_ARGS),
+    drop(_TRIES, _SETUP, *_JOB_ARGS, 4),
+    drop(_TRIES, _SETUP, *_JOB_ARGS, 5),
     remove(_CREATES, _SETUP),
     variable(_CREATES, _FUSER, "FANFUSE_CREATES", None, also=(_COPIES,)),
-    change(
-        "servers_are_caught_up_before_the_next_one_goes",
-        _NATS,
-        *SERVER,
-        "startupProbe",
-        "httpGet",
-        "path",
-        to="/healthz?js-enabled-only=true",
-    ),
+    drop(_READ, _NATS, *SERVER, "args"),
+    change(_READ, _NATS, *SERVER, "args", 0, to="--confg"),
+    change(_READ, _NATS, *SERVER, "args", 1, to="/etc/nats/cluster.conf"),
+    change(_READ, _NATS, *SERVER, "command", to=["nats-server"]),
+    change(_AGAIN, _NATS, *_RELOADER, "command", to=["/bin/true"]),
+    drop(_AGAIN, _NATS, *_RELOADER, "args", 0),
     change(_COPIES, _NATS, "spec", "replicas", to=5, told="5 servers", also=("routes_lead_to_every_server",)),
     variable(_COPIES, _SETUP, "FANFUSE_STREAM_REPLICAS", "1"),
     variable(_COPIES, _SETUP, "FANFUSE_STREAM_REPLICAS", None),
@@ -78,7 +89,7 @@ OPERATING: Final[tuple[Mistake, ...]] = (
         _AGAIN, _NATS, *_RELOADER, "volumeMounts", "tls", "mountPath", to="/etc/other", also=("files_named_are_there",)
     ),
     drop(_AGAIN, _NATS, *_RELOADER, "args", 3),
-    change(_AGAIN, _NATS, *_RELOADER, "args", 1, to="/var/run/nats/other.pid"),
+    change(_AGAIN, _NATS, *_RELOADER, "args", 1, to="/var/run/nats/other.pid", also=(_PATHS,)),
     change(_AGAIN, "ConfigMap/nats-config", "immutable", to=True),
     more(
         _AGAIN,
@@ -99,4 +110,15 @@ OPERATING: Final[tuple[Mistake, ...]] = (
     change(_LASTS, _NATS, "spec", "persistentVolumeClaimRetentionPolicy", to={"whenScaled": "Delete"}),
     change(_LASTS, _NATS, *_CLAIM, "accessModes", to=["ReadWriteMany"]),
     Mistake(_KIND, "CronJob/setup", at_night),
+    text(_CLOSED, "nats.conf", "server_name: $POD_NAME", ""),
+    text(_CLOSED, "cluster.conf", "  name: fanfuse", ""),
+    text(_CLOSED, "cluster.conf", '  listen: "0.0.0.0:6222"', ""),
+    text(_CLOSED, "routes-tls.conf", "verify: true", "verify: false"),
+    text(_CLOSED, "routes-tls.conf", "verify: true", ""),
+    text(_CLOSED, "routes-tls.conf", "cert_file", "# cert_file"),
+    text(_CLOSED, "tls.conf", "key_file", "# key_file"),
+    text("services_have_their_account", "users.conf", '"FANFUSE": {', '"FANFUZE": {'),
+    text("services_have_their_account", "users.conf", '"jetstream": "enabled"', '"jetstream": "disabled"'),
+    change(_STOPS, _FUSER, *_GRACE, to=3600),
+    change(_KIND, _FUSER, *POD, "activeDeadlineSeconds", to=3600),
 )

@@ -10,6 +10,10 @@ _MONITOR: Final = ("PodMonitor/fanfuse", "spec")
 _ENDPOINT: Final = (*_MONITOR, "podMetricsEndpoints", 0)
 _READY: Final = (*SERVICE, "readinessProbe")
 _LIVE: Final = (*SERVICE, "livenessProbe")
+_ALERTS: Final = "alerts_speak_of_what_is_there"
+_FILLING: Final = "PrometheusRule/fanfuse-volumes"
+_EXPR: Final = (_FILLING, "spec", "groups", 0, "rules", 0, "expr")
+_TIME: Final = "probes_leave_time_and_find_the_dead"
 _PORTS: Final = (*SERVICE, "ports")
 
 PORTS: Final[tuple[Mistake, ...]] = (
@@ -48,6 +52,7 @@ PORTS: Final[tuple[Mistake, ...]] = (
         *SERVER,
         "livenessProbe",
         to={"tcpSocket": {"port": 4223}, "timeoutSeconds": 5},
+        also=("probes_ask_what_answers",),
     ),
     more("ports_are_stated_once", _FUSER, *_PORTS, item={"name": "other", "containerPort": 8000}),
     more("ports_are_stated_once", _FUSER, *_PORTS, item={"name": "ops", "containerPort": 8001}),
@@ -104,4 +109,28 @@ PORTS: Final[tuple[Mistake, ...]] = (
     change("every_process_is_scraped", *_ENDPOINT, "path", to="/metric"),
     change("every_process_is_scraped", *_ENDPOINT, "scheme", to="https"),
     change("every_process_is_scraped", *_ENDPOINT, "relabelings", to=[]),
+    change("every_process_is_scraped", *_MONITOR, "podMetricsEndpoints", to=[], told="PodMonitor/fanfuse"),
+    drop("probes_ask_what_answers", _FUSER, *_READY, "httpGet"),
+    change("probes_ask_what_answers", _FUSER, *_READY, "exec", to={"command": ["true"]}),
+    *(
+        change("probes_ask_what_answers", "StatefulSet/nats", *SERVER, probe, "httpGet", "path", to=path)
+        for probe, path in (
+            ("startupProbe", "/healthz?js-enabled-only=true"),
+            ("readinessProbe", "/healthz"),
+            ("livenessProbe", "/healthz?js-server-only=true"),
+        )
+    ),
+    drop(_TIME, _FUSER, *SERVICE, "startupProbe", "failureThreshold"),
+    change(_TIME, _FUSER, *SERVICE, "startupProbe", "periodSeconds", to=0),
+    change(_TIME, "StatefulSet/nats", *SERVER, "startupProbe", "failureThreshold", to=10),
+    change(_TIME, _FUSER, *_LIVE, "periodSeconds", to=1000),
+    change(_TIME, _FUSER, *_READY, "initialDelaySeconds", to=500),
+    change(_TIME, _FUSER, *SERVICE, "startupProbe", "failureThreshold", to=6000),
+    change(_TIME, _FUSER, *_LIVE, "timeoutSeconds", to=500),
+    change("every_process_is_scraped", *_ENDPOINT, "interval", to="10m"),
+    change(_ALERTS, _FILLING, "metadata", "namespace", to="monitoring", also=("objects_stand_once_in_one_namespace",)),
+    change(_ALERTS, *_EXPR, to='x{namespace="fanfuze"} > 1'),
+    change(_ALERTS, *_EXPR, to='x{persistentvolumeclaim=~"store-nats-.+"} > 1'),
+    both(remove(_ALERTS, "PrometheusRule/fanfuse", told="PrometheusRule"), remove("", _FILLING)),
+    remove("every_process_is_scraped", "PodMonitor/fanfuse", told="scraped by nobody"),
 )

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from tests.deploy.planting import Mistake, add, both, change, drop, more, twin
+from tests.deploy.planting import Mistake, add, both, change, drop, more, twin, variable
 
 _AT: Final = "ScaledObject/worker-vector-main"
 _SPEC: Final = (_AT, "spec")
@@ -19,6 +19,7 @@ _AGAIN: Final = {
     },
 }
 _BEHAVIOUR: Final = (*_SPEC, "advanced", "horizontalPodAutoscalerConfig")
+_KEEPS: Final = "scaling_keeps_up"
 _ALONE: Final = "nothing_runs_alone"
 
 SCALING: Final[tuple[Mistake, ...]] = (
@@ -37,7 +38,20 @@ SCALING: Final[tuple[Mistake, ...]] = (
     change("bounds_are_stated_and_hold", *_SPEC, "fallback", "replicas", to=1),
     change("bounds_are_stated_and_hold", *_SPEC, "fallback", "replicas", to=0),
     change("bounds_are_stated_and_hold", *_SPEC, "fallback", "replicas", to=50),
-    change("bounds_are_stated_and_hold", *_BEHAVIOUR, "behavior", "scaleUp", "selectPolicy", to="Disabled"),
+    change(_KEEPS, *_BEHAVIOUR, "behavior", "scaleUp", "selectPolicy", to="Disabled"),
+    change(_KEEPS, *_BEHAVIOUR, "behavior", "scaleDown", "selectPolicy", to="Disabled"),
+    change(_KEEPS, *_BEHAVIOUR, "behavior", "scaleUp", "policies", 0, "value", to=0),
+    change(_KEEPS, *_BEHAVIOUR, "behavior", "scaleUp", "policies", to=[]),
+    change(_KEEPS, *_BEHAVIOUR, "behavior", "scaleUp", "stabilizationWindowSeconds", to=300),
+    change(_KEEPS, *_BEHAVIOUR, "behavior", "scaleDown", "stabilizationWindowSeconds", to=0),
+    change(_KEEPS, *_SPEC, "pollingInterval", to=500),
+    change(_KEEPS, *_SPEC, "triggers", to=[]),
+    change("replicas_come_before_they_are_full", *_DATA, "lagThreshold", to="80"),
+    both(
+        change("replicas_come_before_they_are_full", *_DATA, "lagThreshold", to="8"),
+        variable("", "Deployment/worker-vector-main", "FANFUSE_WORKER_IN_FLIGHT", "4"),
+    ),
+    change("words_are_of_their_sets", *_SPEC, "fallback", "behavior", to="currentReplicaIfHigher"),
     twin("each_target_has_one_scaler", _AT, "worker-vector-again"),
     add(
         "each_target_has_one_scaler",
@@ -83,4 +97,6 @@ SCALING: Final[tuple[Mistake, ...]] = (
     change("triggers_are_complete", *_DATA, "lagThreshold", to="eight"),
     change("triggers_are_complete", *_TRIGGER, "authenticationRef", to={"name": "nats"}),
     change("triggers_are_complete", *_TRIGGER, "type", to="cpu"),
+    change("bounds_are_stated_and_hold", *_SPEC, "fallback", "failureThreshold", to=300),
+    change(_KEEPS, *_BEHAVIOUR, "behavior", "scaleUp", "policies", 0, "periodSeconds", to=1500),
 )

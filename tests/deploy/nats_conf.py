@@ -4,12 +4,8 @@ In: the objects of an overlay. Out: text, bytes, seconds. `nats-server -t` says 
 """
 
 import re
-from typing import Final
 
-from tests.deploy.manifests import Cluster, quantity
-
-_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
-_SECONDS: Final = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+from tests.deploy.manifests import Cluster, quantity, seconds
 
 
 def lines_of(cluster: Cluster, file: str) -> str:
@@ -30,5 +26,5 @@ def bytes_of(cluster: Cluster, key: str) -> float:
 
 def seconds_of(cluster: Cluster, key: str, default_s: float) -> float:
     """A duration of nats.conf."""
-    parts = _DURATION.findall(stated(cluster, "nats.conf", key))
-    return sum(float(number) * _SECONDS[unit] for number, unit in parts) if parts else default_s
+    value = stated(cluster, "nats.conf", key)
+    return seconds(value) if value else default_s

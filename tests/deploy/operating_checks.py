@@ -12,16 +12,31 @@ from fanfuse_contracts.permissions import SETUP
 from tests.deploy.boundary_checks import BOUNDARIES
 from tests.deploy.container_checks import CONTAINERS
 from tests.deploy.file_checks import FILES
-from tests.deploy.identity_checks import IDENTITIES
-from tests.deploy.manifests import ENDING, KEPT, WORKLOADS, Cluster, Object, is_process, name, pod, variables, where
+from tests.deploy.identity_checks import IDENTITIES, the_operators_file_is_valid
+from tests.deploy.manifests import (
+    ENDING,
+    KEPT,
+    WORKLOADS,
+    Cluster,
+    Object,
+    is_process,
+    name,
+    pod,
+    quantity,
+    variables,
+    where,
+)
 from tests.deploy.nats_conf import seconds_of, stated
 from tests.deploy.port_checks import PORTS
+from tests.deploy.probe_checks import PROBES
 from tests.deploy.scaler_checks import SCALING
 from tests.deploy.selecting_checks import SELECTING
 from tests.deploy.store_checks import STORES
+from tests.deploy.word_checks import WORDS
 
 _CLOSING_S: Final = 5.0
 """What a process takes to close its connection (fanfuse_runtime.connection) after its drain, a server its stores."""
+_HELD_UP_S: Final = 600
 _GRACE_S: Final = 30
 """Where nothing is stated."""
 _LAME_DUCK_S: Final = (("lame_duck_grace_period", 10.0), ("lame_duck_duration", 120.0))
@@ -31,8 +46,9 @@ _LOG_KEPT_S: Final = 600
 
 
 def faults(cluster: Cluster) -> list[str]:
-    """Every fault of every check."""
-    return [f"{check.__name__}: {fault}" for check in CHECKS for fault in check(cluster)]
+    """Every fault of every check; of an operator's file that can't be read only that, for the others read it."""
+    unread = [f"{the_operators_file_is_valid.__name__}: {fault}" for fault in the_operators_file_is_valid(cluster)]
+    return unread or [f"{check.__name__}: {fault}" for check in CHECKS for fault in check(cluster)]
 
 
 def grace_is_longer_than_the_stop(cluster: Cluster) -> Iterator[str]:
@@ -42,12 +58,14 @@ def grace_is_longer_than_the_stop(cluster: Cluster) -> Iterator[str]:
         waits = max(_waits_s(container.get("lifecycle", {}).get("preStop", {})) for container in containers)
         takes = waits + _CLOSING_S
         if is_process(each):
-            takes += float(variables(containers[0]).get("FANFUSE_DRAIN_TIMEOUT_S", limits.DRAIN_TIMEOUT_S))
+            takes += quantity(variables(containers[0]).get("FANFUSE_DRAIN_TIMEOUT_S", limits.DRAIN_TIMEOUT_S))
         if each["kind"] == "StatefulSet":
             takes += sum(seconds_of(cluster, key, default) for key, default in _LAME_DUCK_S)
         grace = pod(each).get("terminationGracePeriodSeconds", _GRACE_S)
         if grace <= takes:
             yield f"{name(each)} is killed after {grace} s, and takes {takes:g} s to stop"
+        if grace > _HELD_UP_S:
+            yield f"{name(each)} may hold up the drain of its node for {grace} s"
 
 
 def _waits_s(hook: dict[str, Any]) -> float:
@@ -83,6 +101,8 @@ def pods_run_as_their_kind_wants(cluster: Cluster) -> Iterator[str]:
                 yield f"{name(each)} is not updated by an apply: it is paused, or its strategy keeps pods as they are"
             if each["spec"].get("progressDeadlineSeconds", 600) <= each["spec"].get("minReadySeconds", 0):
                 yield f"{name(each)} counts as failed before it can count as available"
+            if "activeDeadlineSeconds" in pod(each):
+                yield f"{name(each)} ends after {pod(each)['activeDeadlineSeconds']} s"
         elif each["kind"] in ("CronJob", "Pod"):
             yield f"{name(each)} is of a kind that nothing here needs: nobody starts it again, or waits for it"
 
@@ -96,8 +116,8 @@ def jobs_try_until_the_bus_is_there(cluster: Cluster) -> Iterator[str]:
             yield f"{name(each)} gives up after {spec.get('backoffLimit')} tries, while the servers may be starting yet"
         if spec.get("ttlSecondsAfterFinished", _LOG_KEPT_S) < _LOG_KEPT_S:
             yield f"{name(each)} is gone before anybody has seen whether it was done"
-        if "--within" not in args or not args[-1].isdigit() or args[:2] != ["deploy", "setup"]:
-            yield f"{name(each)} does not set up the bus: {args}"
+        if args[-2:-1] != ["--within"] or not args[-1].isdigit():
+            yield f"{name(each)} does not say how long it waits for the bus: {args}"
         elif spec.get("activeDeadlineSeconds", _LOG_KEPT_S) < int(args[-1]) * 3:
             yield f"{name(each)} is ended before it has tried three times"
 
@@ -130,9 +150,11 @@ CHECKS: Final = (
     *PORTS,
     *SCALING,
     *CONTAINERS,
+    *PROBES,
     *FILES,
     *IDENTITIES,
     *BOUNDARIES,
     *STORES,
+    *WORDS,
     *OPERATING,
 )

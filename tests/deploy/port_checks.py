@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from tests.deploy.manifests import (
     ENDING,
@@ -16,7 +15,6 @@ from tests.deploy.manifests import (
     Cluster,
     Object,
     every_container,
-    is_process,
     name,
     port_number,
     ports,
@@ -27,8 +25,6 @@ from tests.deploy.nats_conf import lines_of, stated
 
 _EVERYWHERE: Final = ("0.0.0.0", "::")
 _ROUTE: Final = re.compile(r'"?(\w+://[^\s",\]]+)"?')
-_PATHS: Final = {"startupProbe": "/healthz", "livenessProbe": "/healthz", "readinessProbe": "/readyz"}
-"""Of a process. Liveness looks at no engine and no bus: a dead one must restart nobody."""
 
 
 def ports_exist(cluster: Cluster) -> Iterator[str]:
@@ -120,13 +116,14 @@ def addresses_lead_to_the_bus(cluster: Cluster) -> Iterator[str]:
     """NATS_URL: a service of this namespace, and by it the port that servers listen on for clients."""
     wanted = stated(cluster, "nats.conf", "listen").rpartition(":")[2]
     for each, container in cluster.processes():
-        address = urlsplit(variables(container).get("NATS_URL", ""))
-        service = cluster.get("Service", (address.hostname or "").split(".")[0])
+        address = variables(container).get("NATS_URL", "NATS_URL, unset")
+        host, _, port = address.partition("://")[2].rpartition(":")
+        service = cluster.get("Service", host.partition(".")[0])
         rows = service["spec"]["ports"] if service else []
-        targets = [row.get("targetPort", row["port"]) for row in rows if row["port"] == address.port]
+        targets = [row.get("targetPort", row["port"]) for row in rows if str(row["port"]) == port]
         reached = {str(port_number(every_container(one), to)) for one in cluster.behind(service) for to in targets}
         if reached != {wanted}:
-            yield f"{where(each, container)} looks for the bus at {address.geturl() or 'NATS_URL, unset'}: not there"
+            yield f"{where(each, container)} looks for the bus at {address}: not there"
 
 
 def routes_lead_to_every_server(cluster: Cluster) -> Iterator[str]:
@@ -141,38 +138,6 @@ def routes_lead_to_every_server(cluster: Cluster) -> Iterator[str]:
         yield from (f"{name(each)} is not told of {route}: cluster.conf" for route in sorted(wanted - named))
 
 
-def probes_ask_what_answers(cluster: Cluster) -> Iterator[str]:
-    """Pages that are there, over plain HTTP. What liveness asks restarts a server, so it must not wait for streams."""
-    for each, container in cluster.containers():
-        probes = {key: value.get("httpGet", {}) for key, value in container.items() if key.endswith("Probe")}
-        for key, asked in probes.items():
-            if asked.get("scheme", "HTTP") != "HTTP" or asked.get("host"):
-                yield f"{where(each, container)} is asked by its {key} where it does not listen"
-            if is_process(each) and asked.get("path") != _PATHS[key]:
-                yield f"{where(each, container)} is asked for {asked.get('path')} by its {key}: {_PATHS[key]}"
-            if each["kind"] == "StatefulSet" and asked.get("path") == "/healthz" and key == "livenessProbe":
-                yield f"{where(each, container)} is restarted while its streams catch up: js-enabled-only"
-
-
-def every_process_is_scraped(cluster: Cluster) -> Iterator[str]:
-    """Alerts speak of every process; one that no monitor selects could be dead for ever."""
-    monitors = list(cluster.all("PodMonitor"))
-    for monitor in monitors:
-        spaces = monitor["spec"].get("namespaceSelector", {}).get("matchNames", [monitor["metadata"].get("namespace")])
-        if monitor["metadata"].get("namespace") not in spaces:
-            yield f"{name(monitor)} looks in {spaces}, not in its own namespace"
-        for row in monitor["spec"]["podMetricsEndpoints"]:
-            if row.get("path", "/metrics") != "/metrics" or row.get("scheme", "http").lower() != "http":
-                yield f"{name(monitor)} asks for {row.get('scheme', 'http')} {row.get('path')}: /metrics over http"
-            jobs = [rule.get("replacement") for rule in row.get("relabelings", ()) if rule.get("targetLabel") == "job"]
-            if jobs != ["fanfuse"]:
-                yield f"{name(monitor)} makes the job {jobs}: the alerts speak of fanfuse"
-    for each, container in cluster.processes() if monitors else ():
-        selected = any(each in cluster.selected(monitor["spec"]["selector"]) for monitor in monitors)
-        if each["kind"] not in ENDING and not selected:
-            yield f"{where(each, container)} is scraped by nobody"
-
-
 PORTS: Final = (
     ports_exist,
     ports_are_stated_once,
@@ -180,6 +145,4 @@ PORTS: Final = (
     servers_listen_where_they_are_asked,
     addresses_lead_to_the_bus,
     routes_lead_to_every_server,
-    probes_ask_what_answers,
-    every_process_is_scraped,
 )

@@ -9,9 +9,21 @@ from itertools import combinations
 from typing import Any, Final
 
 from fanfuse_all_in_one.deploying.nats_users import ACCOUNT
-from tests.deploy.manifests import Cluster, Object, name, pod, variables
+from fanfuse_contracts import limits
+from fanfuse_contracts.enums import Stage
+from tests.deploy.manifests import Cluster, Object, image, name, pod, quantity, variables
 from tests.deploy.nats_conf import stated
 
+_BLIND: Final = 10
+_SOON_S: Final = 30
+_LATE_S: Final = 60
+_IN_HAND: Final = {
+    Stage.CLASSIFIER.value: ("FANFUSE_CLASSIFIER_IN_FLIGHT", limits.CLASSIFIER_IN_FLIGHT),
+    Stage.CORPUS_ROUTER.value: ("FANFUSE_ROUTER_IN_FLIGHT", limits.ROUTER_IN_FLIGHT),
+    Stage.BACKEND_WORKERS.value: ("FANFUSE_WORKER_IN_FLIGHT", limits.WORKER_IN_FLIGHT),
+    Stage.FUSER.value: ("FANFUSE_FUSER_IN_FLIGHT", limits.FUSER_IN_FLIGHT),
+}
+"""What a replica handles at a time: the variable, and where it is not stated."""
 _REQUIRED: Final = ("natsServerMonitoringEndpoint", "account", "stream", "consumer", "lagThreshold")
 
 
@@ -41,10 +53,45 @@ def bounds_are_stated_and_hold(cluster: Cluster) -> Iterator[str]:
         replicas = spec.get("fallback", {}).get("replicas")
         if replicas is None or not max(least, 1) <= replicas <= most:
             yield f"{name(each)} falls back to {replicas} replicas: state {max(least, 1)} to {most}"
+        if not 1 <= spec.get("fallback", {}).get("failureThreshold", 1) <= _BLIND:
+            yield f"{name(each)} goes on blind: fallback.failureThreshold"
+
+
+def scaling_keeps_up(cluster: Cluster) -> Iterator[str]:
+    """Queries have seconds: it looks often, grows at once, and gives back only what is not needed for minutes."""
+    for each in cluster.all("ScaledObject"):
+        spec = each["spec"]
         behaviour = spec.get("advanced", {}).get("horizontalPodAutoscalerConfig", {}).get("behavior", {})
-        for way in ("scaleUp", "scaleDown"):
-            if behaviour.get(way, {}).get("selectPolicy") == "Disabled":
+        up, down = behaviour.get("scaleUp", {}), behaviour.get("scaleDown", {})
+        for way, rules in (("grow", up), ("shrink", down)):
+            steps = [row.get("value", 0) * row.get("periodSeconds", 0) for row in rules.get("policies", ())]
+            if rules.get("selectPolicy") == "Disabled" or not all(steps) or ("policies" in rules and not steps):
                 yield f"{name(each)} can never {way}"
+        slow = [row for row in up.get("policies", ()) if row.get("periodSeconds", 0) > 2 * _SOON_S]
+        if (
+            slow
+            or up.get("stabilizationWindowSeconds", 0) > _SOON_S
+            or not 0 < spec.get("pollingInterval", 30) <= _SOON_S
+        ):
+            yield f"{name(each)} sees a burst when it is over: pollingInterval, scaleUp"
+        if not _LATE_S <= down.get("stabilizationWindowSeconds", 300) <= 3600:
+            yield f"{name(each)} gives back at once what the next burst needs: scaleDown.stabilizationWindowSeconds"
+        if not spec.get("triggers"):
+            yield f"{name(each)} scales on nothing"
+
+
+def replicas_come_before_they_are_full(cluster: Cluster) -> Iterator[str]:
+    """`lagThreshold` is work per replica: more than a replica takes in hand at a time waits for ever."""
+    for each, trigger in _triggers(cluster):
+        target = cluster.get("Deployment", each["spec"]["scaleTargetRef"]["name"])
+        if target is None:
+            continue
+        container = pod(target)["containers"][0]
+        variable, usual = _IN_HAND.get(image(container), ("", 0))
+        at_once = quantity(variables(container).get(variable, usual))
+        lag = str(trigger["metadata"].get("lagThreshold", "1"))
+        if at_once and lag.isdigit() and int(lag) > at_once:
+            yield f"{name(each)} grows at a lag of {lag}, where a replica of {name(target)} takes {at_once:g}"
 
 
 def each_target_has_one_scaler(cluster: Cluster) -> Iterator[str]:
@@ -137,6 +184,8 @@ def triggers_are_complete(cluster: Cluster) -> Iterator[str]:
 SCALING: Final = (
     scaled_objects_fit_their_targets,
     bounds_are_stated_and_hold,
+    scaling_keeps_up,
+    replicas_come_before_they_are_full,
     each_target_has_one_scaler,
     triggers_read_their_targets_work,
     triggers_ask_the_servers,

@@ -9,6 +9,7 @@ from typing import Any, Final
 from tests.deploy.manifests import KEPT, WORKLOADS, Cluster, Object, labels, least_replicas, matches, name, pod
 
 _HOSTS: Final = "kubernetes.io/hostname"
+_ZONES: Final = "topology.kubernetes.io/zone"
 _OF_THE_CONTROLLER: Final = {"pod-template-hash", "controller-revision-hash"}
 """Labels that pods get from their controller."""
 
@@ -104,36 +105,49 @@ def _going(stated: int | str, replicas: int) -> int:
 
 def nothing_runs_alone(cluster: Cluster) -> Iterator[str]:
     """Where one may go at any time there is another, and an update takes none away before its successor is ready."""
-    for each in cluster.all(*KEPT) if cluster.available else ():
+    for each in cluster.all(*KEPT):
         least = least_replicas(cluster, each)
-        needed = 3 if each["kind"] == "StatefulSet" else 2
+        needed = (3 if each["kind"] == "StatefulSet" else 2) if cluster.available else 1
         if least < needed:
             yield f"{name(each)} runs {least} times at the least: {needed} are needed for one to go"
         rolling = each["spec"].get("strategy", {})
         spared = rolling.get("rollingUpdate", {}).get("maxUnavailable", "25%")
-        if rolling.get("type") == "Recreate" or (each["kind"] == "Deployment" and _going(spared, least) >= least):
+        alone = rolling.get("type") == "Recreate" or (each["kind"] == "Deployment" and _going(spared, least) >= least)
+        if alone and cluster.available:
             yield f"{name(each)} has no replica while it is updated"
+        if rolling.get("rollingUpdate", {}).get("maxSurge", 1) == spared == 0:
+            yield f"{name(each)} can't be updated: none may go and none may come"
 
 
 def copies_are_spread(cluster: Cluster) -> Iterator[str]:
-    """A rule that counts other pods than its own spreads nothing, and one node would take all of them along.
+    """A rule that counts other pods than its own spreads nothing, and one node or zone would take all of them along.
 
     Servers must not share a node: two of three on one are the quorum. (Elsewhere a full node must keep nobody waiting.)
     """
     for each in cluster.all(*WORKLOADS):
         rules = pod(each).get("topologySpreadConstraints", [])
         for rule in rules:
-            keys = set(rule.get("matchLabelKeys", ())) - labels(each).keys() - _OF_THE_CONTROLLER
-            if not matches(rule.get("labelSelector") or {"matchLabels": {"": ""}}, labels(each)) or keys:
-                yield f"{name(each)} is spread over {rule['topologyKey']} by labels that its pods have not"
+            counted = [name(one) for one in cluster.selected(_counted(rule, labels(each)))]
+            if counted != [name(each)]:
+                yield f"{name(each)} is spread over {rule['topologyKey']} by counting the pods of {counted or 'nobody'}"
+            if rule["maxSkew"] != 1:
+                yield f"{name(each)} is not spread evenly over {rule['topologyKey']}: maxSkew {rule['maxSkew']}"
         for kind, row in _affinities(pod(each)):
             if not cluster.selected(row.get("labelSelector") or {"matchLabels": {"": ""}}):
                 yield f"{name(each)} has a {kind} that selects nothing"
         if cluster.available and each["kind"] in KEPT:
-            strict = each["kind"] == "StatefulSet"
-            by_host = [one for one in rules if one["topologyKey"] == _HOSTS]
-            if not any(one["whenUnsatisfiable"] == "DoNotSchedule" or not strict for one in by_host):
-                yield f"{name(each)} may have all its pods on one node"
+            over = {(one["topologyKey"], one["whenUnsatisfiable"]) for one in rules}
+            strict = {"DoNotSchedule"} if each["kind"] == "StatefulSet" else {"DoNotSchedule", "ScheduleAnyway"}
+            if not any((_HOSTS, how) in over for how in strict) or _ZONES not in {key for key, _ in over}:
+                yield f"{name(each)} may have all its pods on one node, or in one zone"
+
+
+def _counted(rule: dict[str, Any], own: dict[str, str]) -> dict[str, Any]:
+    """Its selector, and for its keys the pod's own values. None selects nothing."""
+    selector = rule.get("labelSelector") or {"matchLabels": {"": ""}}
+    keys = [key for key in rule.get("matchLabelKeys", ()) if key not in _OF_THE_CONTROLLER]
+    rows = [{"key": key, "operator": "In", "values": [own.get(key)] if key in own else []} for key in keys]
+    return {**selector, "matchExpressions": [*(selector.get("matchExpressions") or ()), *rows]}
 
 
 def _affinities(spec: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -7,17 +7,22 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from fanfuse_all_in_one.deploying.nats_users import ACCOUNT
 from tests.deploy.manifests import ENDING, PROCESS, Cluster, Object, name, own_labels, pod, quantity, variables, where
+from tests.deploy.mounts import mount_at
 from tests.deploy.nats_conf import bytes_of, lines_of, stated
 
 _VARIABLE: Final = re.compile(r"\$([A-Z_]+)$", re.MULTILINE)
 
 
-def servers_are_caught_up_before_the_next_one_goes(cluster: Cluster) -> Iterator[str]:
-    """Only `/healthz` without conditions looks at every stream."""
+def servers_read_their_configuration(cluster: Cluster) -> Iterator[str]:
+    """Without arguments the image starts with a configuration of its own: no users, no cluster, nothing stored."""
     for each, container in cluster.servers():
-        if container.get("startupProbe", {}).get("httpGet", {}).get("path") != "/healthz":
-            yield f"{where(each, container)} counts as started before its streams are caught up"
+        option, path = [*container.get("args", ()), "", ""][:2]
+        mount = mount_at(cluster, each, container, path) if path else None
+        found = mount is not None and "ConfigMap" in {source.kind for source in mount.sources}
+        if container.get("command") or option not in ("--config", "-c") or not path.endswith("/nats.conf") or not found:
+            yield f"{where(each, container)} does not start with nats.conf: {container.get('args')}"
 
 
 def copies_are_as_many_as_servers(cluster: Cluster) -> Iterator[str]:
@@ -25,9 +30,9 @@ def copies_are_as_many_as_servers(cluster: Cluster) -> Iterator[str]:
     servers = max((each["spec"].get("replicas", 1) for each, _ in cluster.servers()), default=1)
     for each, container in cluster.processes():
         env = variables(container)
-        copies = int(env.get("FANFUSE_STREAM_REPLICAS", 1))
+        copies = env.get("FANFUSE_STREAM_REPLICAS", "1")
         creates = each["kind"] in ENDING or env.get("FANFUSE_CREATES", "all") != "nothing"
-        if PROCESS in own_labels(each) and creates and copies != servers:
+        if PROCESS in own_labels(each) and creates and copies != str(servers):
             yield f"{where(each, container)} creates streams with {copies} copies on {servers} servers"
 
 
@@ -41,6 +46,9 @@ def what_changes_is_read_again(cluster: Cluster) -> Iterator[str]:
         }
         if not pod(each).get("shareProcessNamespace") or mounts != wanted:
             yield f"{name(each)} does not read its configuration again: {sorted(wanted ^ mounts)}"
+        started = [[*one.get("command", ()), *one.get("args", ())][:2] for one in seen]
+        if [(command[:1], command[1:]) for command in started] != [(["/bin/sh"], ["/etc/nats/reload.sh"])]:
+            yield f"{name(each)} has nobody who runs reload.sh: {started}"
         watched = {word for one in seen for word in one.get("args", ())}
         if unwatched := {path for path in wanted if path.startswith("/etc/")} - watched:
             yield f"{name(each)} keeps what changed in {sorted(unwatched)}"
@@ -65,6 +73,27 @@ def servers_have_names(cluster: Cluster) -> Iterator[str]:
         field = named.get("valueFrom", {}).get("fieldRef", {}).get("fieldPath")
         if each["spec"].get("replicas", 1) > 1 and field != "metadata.name" and named:
             yield f"{where(each, container)} has one name for all servers: take metadata.name"
+
+
+def servers_form_one_closed_cluster(cluster: Cluster) -> Iterator[str]:
+    """Several servers share a name, and with TLS show each other who they are: or anybody in reach joins them."""
+    several = any(each["spec"].get("replicas", 1) > 1 for each, _ in cluster.servers())
+    wanted = [("nats.conf", "server_name"), ("cluster.conf", "name"), ("cluster.conf", "listen")] if several else []
+    if stated(cluster, "tls.conf", "cert_file") or stated(cluster, "tls.conf", "key_file"):
+        wanted += [("tls.conf", key) for key in ("cert_file", "key_file", "min_version")]
+        wanted += (
+            [("routes-tls.conf", key) for key in ("cert_file", "key_file", "ca_file", "verify")] if several else []
+        )
+    for file, key in wanted:
+        if stated(cluster, file, key) in ("", "false"):
+            yield f"{file} does not state {key}, which servers need"
+
+
+def services_have_their_account(cluster: Cluster) -> Iterator[str]:
+    """Streams are in it, and whoever reads their consumers by name looks there."""
+    found = re.search(rf'^\s*"?{ACCOUNT}"?:\s*\{{(.*)', lines_of(cluster, "users.conf"), re.MULTILINE | re.DOTALL)
+    if found is None or not re.search(r'jetstream"?:\s*"?enabled', found[1]):
+        yield f"users.conf has no account {ACCOUNT} with JetStream"
 
 
 def stores_fit_their_disk_and_memory(cluster: Cluster) -> Iterator[str]:
@@ -98,10 +127,12 @@ def streams_outlive_their_servers(cluster: Cluster) -> Iterator[str]:
 
 
 STORES: Final = (
-    servers_are_caught_up_before_the_next_one_goes,
+    servers_read_their_configuration,
     copies_are_as_many_as_servers,
     what_changes_is_read_again,
     servers_have_names,
+    servers_form_one_closed_cluster,
+    services_have_their_account,
     stores_fit_their_disk_and_memory,
     streams_outlive_their_servers,
 )
