@@ -91,6 +91,8 @@ class ServedPool(Model):
     backends: tuple[Token, ...] = ()
     servers: tuple[Token, ...] = ()
     """Backends of this pool that are engine servers by the file of this instance, whether a corpus is wired or not."""
+    unusable: tuple[Token, ...] = ()
+    """Those of them that this instance could not use when it started, nor since: no answer, or it was refused."""
     cold: Annotated[tuple[ColdLane, ...], Field(max_length=limits.MAX_COLD_TOLD)] = ()
     """What it cannot search yet, sorted; what is over the limit counts as warm, and waits in the worker."""
     oldest_share: Annotated[float, Field(ge=0.0, allow_inf_nan=False)] = 0.0

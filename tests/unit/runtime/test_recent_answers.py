@@ -64,5 +64,8 @@ def test_a_process_counts_once_whatever_services_it_runs():
         (Stage.HEALTH, 1, 1),
     ]
     assert seen.services[0].pools == ("vector/main (1 cold, under pressure)",)
+    lost = ServedPool(kind=Kind.VECTOR, pool="main", servers=("eu", "main"), unusable=("eu",))
+    (row,) = Overview((beat(Stage.BACKEND_WORKERS, "one", whole, pools=(lost,)),), (), (), ()).services
+    assert row.pools == ("vector/main (engine eu not usable: see the log of its workers)",)
     assert seen.missing == (Stage.CLASSIFIER, Stage.CORPUS_ROUTER)
     assert Overview((), (), (), ()).fallback_rate is None

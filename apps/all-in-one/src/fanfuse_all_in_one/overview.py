@@ -96,6 +96,7 @@ def _row(stage: Stage, beats: Iterable[Heartbeat]) -> ServiceRow:
                 notes.add("under pressure")
             if pool.cold:
                 notes.add(f"{len(pool.cold)} cold")
+            notes.update(f"engine {name} not usable: see the log of its workers" for name in pool.unusable)
     return ServiceRow(
         service=stage,
         ready=sum(beat.ready for beat in found),

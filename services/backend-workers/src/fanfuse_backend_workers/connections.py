@@ -115,11 +115,3 @@ async def unhealthy(server: Server, within_s: float) -> str | None:
     except SearchError as error:
         return f"{error.kind.value}: {error.message}"
     return None
-
-
-async def tell_unhealthy(servers: Collection[Server], within_s: float) -> None:
-    """Log which servers can't be used now, such as for a wrong password: their workers start all the same."""
-    problems = await asyncio.gather(*(unhealthy(server, within_s) for server in servers))
-    for server, problem in zip(servers, problems, strict=True):
-        if problem is not None:
-            _log.warning("server.not_usable", backend=str(server.key), engine=server.config.engine.value, error=problem)

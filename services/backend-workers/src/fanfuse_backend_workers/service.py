@@ -1,17 +1,16 @@
 """The workers' manifest: catalog, embedding and worker on this process's bus, their subscribers, their life cycle."""
 
-from typing import Final
-
 from fanfuse_backend_workers import bus
 from fanfuse_backend_workers.adapters.embedded import engines_in, texts_in
 from fanfuse_backend_workers.adapters.embedders import build_embedder
 from fanfuse_backend_workers.adapters.engines import connect_server
 from fanfuse_backend_workers.admission import Admission
 from fanfuse_backend_workers.catalog import Catalog
-from fanfuse_backend_workers.connections import Connections, tell_unhealthy
+from fanfuse_backend_workers.connections import Connections
 from fanfuse_backend_workers.domain.in_hand import InHand
 from fanfuse_backend_workers.domain.pools import Pool
 from fanfuse_backend_workers.embedding import QueryEmbedding
+from fanfuse_backend_workers.engine_watch import EngineWatch
 from fanfuse_backend_workers.ports import LoadEmbedder, OpenEngine, OpenTexts
 from fanfuse_backend_workers.remote import engines_on, texts_on
 from fanfuse_backend_workers.settings import WorkerSettings
@@ -24,8 +23,6 @@ from fanfuse_runtime.context import Context
 from fanfuse_runtime.router import ServiceRouter
 from fanfuse_runtime.service import Service, ServiceFactory
 from fanfuse_runtime.wired_series import prepare_wired
-
-_HEALTH_WITHIN_S: Final = 2.0
 
 
 def build_with(
@@ -56,14 +53,15 @@ def build_with(
         in_hand = InHand()
         bus.declare(router, bus.WorkerHandlers(context, worker, catalog, in_hand), chosen.pools, chosen.in_flight)
         servers = {pool: connections.names_of(pool) for pool in chosen.pools} if connections else {}
-        telling = PoolTelling(chosen.pools, context.corpora, catalog, in_hand, context.bus, servers)
+        watch = EngineWatch(connections.of_pools(chosen.pools) if connections else ())
+        telling = PoolTelling(chosen.pools, context.corpora, catalog, in_hand, context.bus, servers, watch)
 
         async def warm() -> None:
-            if connections is not None:
-                await tell_unhealthy(connections.of_pools(chosen.pools), _HEALTH_WITHIN_S)
+            await watch.start()
             await warm_up(catalog, embedding)
 
         async def close() -> None:
+            await watch.close()
             embedding.close()
             await catalog.close()
             if connections is not None:

@@ -49,11 +49,14 @@ def served_pools(
     cold: Collection[LaneKey],
     oldest_shares: Mapping[Pool, float],
     servers: Mapping[Pool, tuple[str, ...]],
+    unusable: Collection[tuple[Kind, str]] = (),
 ) -> tuple[ServedPool, ...]:
-    """Each pool with the backends that some card wires to it, which of its backends are engine servers, what is cold of
-    it, and its oldest command's share."""
+    """Each pool with the backends that some card wires to it, which of its backends are engine servers and which of
+    these can't be used, what is cold of it, and its oldest command's share."""
     wired = _by_pool(cards)
-    return tuple(_served(pool, wired.get(pool, ()), cold, oldest_shares[pool], servers.get(pool, ())) for pool in pools)
+    return tuple(
+        _served(pool, wired.get(pool, ()), cold, oldest_shares[pool], servers.get(pool, ()), unusable) for pool in pools
+    )
 
 
 def _by_pool(cards: Iterable[CorpusCard]) -> dict[Pool, list[LaneKey]]:
@@ -71,6 +74,7 @@ def _served(
     cold: Collection[LaneKey],
     oldest_share: float,
     servers: tuple[str, ...],
+    unusable: Collection[tuple[Kind, str]],
 ) -> ServedPool:
     known = list(lanes)
     unopened = sorted(lane for lane in known if lane in cold)[: limits.MAX_COLD_TOLD] if cold else ()
@@ -79,6 +83,7 @@ def _served(
         pool=pool.name,
         backends=tuple(sorted({backend for *_, backend in known})),
         servers=servers,
+        unusable=tuple(name for name in servers if (pool.kind, name) in unusable),
         cold=tuple(ColdLane(tenant=tenant, corpus=corpus, backend=name) for tenant, corpus, _, name in unopened),
         oldest_share=oldest_share,
     )
