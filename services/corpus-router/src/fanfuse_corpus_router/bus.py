@@ -32,8 +32,6 @@ from fanfuse_runtime.logs import get_logger
 from fanfuse_runtime.router import ServiceRouter
 from fanfuse_runtime.telemetry import span
 
-_log = get_logger("corpus-router")
-
 
 class RouterHandlers:
     """The handlers, with what they need."""
@@ -47,6 +45,8 @@ class RouterHandlers:
         self._planner = Planner(self._retrieval)
         self._metrics = context.metrics
         self._tracer = context.tracer
+        # Bound once: a lazy logger is made anew for each event.
+        self._log = get_logger("corpus-router").bind()
 
     async def on_query_classified(self, delivery: Delivery, message: QueryClassified) -> None:
         """Plan the query; tenant and id are those of the subject."""
@@ -59,7 +59,7 @@ class RouterHandlers:
             outcome = plan_in_time(event, remaining_ms, cards, facts, self._planner, self._now_s())
             said = narration.attributes(told(outcome), self._bus.elapsed_ms(started_ns))
             current.set_attributes(said)
-            _log.info(narration.EVENT, **said)
+            self._log.info(narration.EVENT, **said)
             await self._tell(event, outcome, started_ns)
 
     async def _tell(self, event: QueryClassified, outcome: Outcome, started_ns: int) -> None:
