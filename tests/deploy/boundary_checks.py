@@ -149,6 +149,20 @@ def what_pods_name_is_in_every_cluster(cluster: Cluster) -> Iterator[str]:
             yield f"{name(each)} names a node label, a pull secret or addresses that no cluster has: {own}"
 
 
+def classes_of_disks_are_in_every_cluster(cluster: Cluster) -> Iterator[str]:
+    """Without a class a claim gets the cluster's own; a class that is not there leaves it waiting."""
+    claims = [(each, each) for each in cluster.all("PersistentVolumeClaim")]
+    claims += [
+        (each, one) for each in cluster.all("StatefulSet") for one in each["spec"].get("volumeClaimTemplates", ())
+    ]
+    for each, claim in claims:
+        named = claim["spec"].get("storageClassName")
+        if named and not cluster.has("StorageClass", named):
+            yield f"{name(each)} asks for a disk of StorageClass/{named}, which does not exist"
+        if claim["spec"].get("volumeMode", "Filesystem") != "Filesystem":
+            yield f"{name(each)} asks for a disk without a file system"
+
+
 BOUNDARIES: Final = (
     guarded_by_a_policy,
     egress_is_what_a_pod_needs,
@@ -156,4 +170,5 @@ BOUNDARIES: Final = (
     objects_stand_once_in_one_namespace,
     accounts_exist_and_may_do_nothing,
     what_pods_name_is_in_every_cluster,
+    classes_of_disks_are_in_every_cluster,
 )

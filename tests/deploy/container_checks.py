@@ -110,6 +110,11 @@ def pods_are_restricted(cluster: Cluster) -> Iterator[str]:
             yield f"{name(each)} may run as root, or without seccomp"
         if pod(each).get("automountServiceAccountToken") is not False:
             yield f"{name(each)} has a token of the cluster that it does not need"
+        sources = [
+            row for volume in pod(each).get("volumes", ()) for row in volume.get("projected", {}).get("sources", ())
+        ]
+        if any("serviceAccountToken" in row for row in sources):
+            yield f"{name(each)} mounts a token of the cluster that it does not need"
     for each, container in cluster.containers():
         own = container.get("securityContext", {})
         dropped = own.get("capabilities", {}).get("drop") == ["ALL"]

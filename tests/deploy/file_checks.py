@@ -16,6 +16,7 @@ from tests.deploy.manifests import (
     every_container,
     name,
     pod,
+    quantity,
     runs_everything,
     variables,
     where,
@@ -23,6 +24,7 @@ from tests.deploy.manifests import (
 from tests.deploy.mounts import is_of_variables, keys_of, mount_at, mounts, sources_of, volumes
 from tests.deploy.nats_conf import lines_of, stated
 
+_LEAST_SCRATCH: Final = 64 * 2.0**20
 _GROUP_READS: Final = 0o040
 """The pod's group (fsGroup) owns the files."""
 _CONF: Final = ("nats.conf", "cluster.conf", "tls.conf", "routes-tls.conf")
@@ -143,13 +145,13 @@ def files_can_be_read(cluster: Cluster) -> Iterator[str]:
 
 
 def what_is_written_can_be_written(cluster: Cluster) -> Iterator[str]:
-    """The root is read-only, and a disk is its group's. What a server stores must outlive its pod."""
+    """The root is read-only. What a server stores, or a process that holds the engines, must outlive its pod."""
     for each, container in cluster.processes():
         folder = variables(container).get("FANFUSE_DATA_DIR")
         mount = mount_at(cluster, each, container, folder) if folder else None
         if each["kind"] in ENDING:
             continue
-        if mount is None or not mount.writable or mount.lasting is not runs_everything(container):
+        if mount is None or not mount.writable or (runs_everything(container) and not mount.lasting):
             yield f"{where(each, container)} can't write to FANFUSE_DATA_DIR {folder}, or not what must last"
         scratch = mount_at(cluster, each, container, "/tmp")
         if scratch is None or not scratch.writable:
@@ -159,6 +161,16 @@ def what_is_written_can_be_written(cluster: Cluster) -> Iterator[str]:
             mount = mount_at(cluster, each, container, stated(cluster, "nats.conf", key))
             if mount is None or not mount.writable or mount.lasting is not lasting:
                 yield f"{where(each, container)} has no {'disk' if lasting else 'folder'} for its {key}"
+
+
+def volumes_take_what_is_written(cluster: Cluster) -> Iterator[str]:
+    """One in memory counts against the container's limit; a pod that writes more than a small one takes is evicted; and
+    a disk is root's until a group gets it."""
+    for each in cluster.all(*WORKLOADS):
+        for volume in pod(each).get("volumes", ()):
+            scratch = volume.get("emptyDir") or {}
+            if scratch.get("medium") == "Memory" or quantity(scratch.get("sizeLimit", "1Gi")) < _LEAST_SCRATCH:
+                yield f"{name(each)} is ended for what it writes to {volume['name']}: no medium, and room for it"
     for each, container in cluster.containers():
         grouped = pod(each).get("securityContext", {}).get("fsGroup")
         if any(mount.lasting and mount.writable for mount in mounts(cluster, each, container)) and not grouped:
@@ -172,4 +184,5 @@ FILES: Final = (
     configuration_is_whole,
     files_can_be_read,
     what_is_written_can_be_written,
+    volumes_take_what_is_written,
 )

@@ -30,6 +30,7 @@ from tests.deploy.manifests import (
     Cluster,
     image,
     is_process,
+    key_of,
     name,
     pod,
     pools_served,
@@ -38,7 +39,7 @@ from tests.deploy.manifests import (
     variables,
     where,
 )
-from tests.deploy.mounts import key_of, keys_of, mount_at, mounts, secrets_seen
+from tests.deploy.mounts import keys_of, mount_at, mounts, secrets_seen
 from tests.deploy.nats_conf import lines_of
 
 _SETTINGS: Final = (
@@ -144,6 +145,8 @@ def variables_are_known_and_valid(cluster: Cluster) -> Iterator[str]:
         yield from (f"{where(each, container)} states {key} twice" for key, count in counted.items() if count > 1)
         stated = variables(container)
         ours = [key for key in counted if key.startswith("FANFUSE_") and not key.startswith("FANFUSE__")]
+        for over in sorted(key for key in stated if key.startswith("FANFUSE__")):
+            yield f"{where(each, container)} states {over}: pools and policies are made from fanfuse.yaml"
         for unknown in sorted(set(ours) - known):
             yield f"{where(each, container)} states {unknown}, which nothing reads"
         here = frozenset((key, value) for key, value in stated.items() if not value.startswith("/"))

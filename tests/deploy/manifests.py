@@ -100,6 +100,16 @@ class Cluster:
         everyone = permissions.of_everyone([pool.id for pool in self.pools.values()], ())
         return {one.user: one for one in everyone if one.user != permissions.OPERATOR}
 
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """Secrets with a user's key. Where nobody has a key, a process may have one of its own name."""
+        return frozenset(map(key_of, (*self.users, *(each["metadata"]["name"] for each, _ in self.processes()))))
+
+
+def key_of(user: str) -> str:
+    """The Secret with a user's key."""
+    return f"nats-{user.lower()}"
+
 
 def name(each: Object) -> str:
     return f"{each['kind']}/{each['metadata']['name']}"

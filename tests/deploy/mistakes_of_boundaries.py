@@ -10,6 +10,8 @@ _REACH: Final = "egress_is_what_a_pod_needs"
 _SERVE: Final = "ingress_is_what_a_pod_serves"
 _ONE: Final = "objects_stand_once_in_one_namespace"
 _ACCOUNTS: Final = "accounts_exist_and_may_do_nothing"
+_DISKS: Final = "classes_of_disks_are_in_every_cluster"
+_CLAIM: Final = ("StatefulSet/nats", "spec", "volumeClaimTemplates", 0, "spec")
 _USUAL: Final = "what_pods_name_is_in_every_cluster"
 _BUS: Final = ("NetworkPolicy/nats", "spec", "ingress")
 _QDRANT: Final = ("spec", "egress", 0)
@@ -136,4 +138,7 @@ BOUNDARIES: Final[tuple[Mistake, ...]] = (
             ("hostAliases", [{"ip": "192.0.2.1", "hostnames": ["nats"]}]),
         )
     ),
+    change(_DISKS, *_CLAIM, "storageClassName", to="fast"),
+    change(_DISKS, *_CLAIM, "volumeMode", to="Block"),
+    change(_DISKS, "PersistentVolumeClaim/all-in-one", "spec", "storageClassName", to="fast", overlay="dev"),
 )

@@ -3,7 +3,7 @@
 import copy
 from typing import Any, Final
 
-from tests.deploy.planting import POD, SERVER, SERVICE, Mistake, change, drop, more
+from tests.deploy.planting import POD, SERVER, SERVICE, Mistake, both, change, drop, more
 
 _FUSER: Final = "Deployment/fuser"
 _WORKER: Final = "Deployment/worker-vector-main"
@@ -33,6 +33,8 @@ def first(check: str, which: str = _FUSER, key: str = "initContainers", **parts:
     return more(check, which, *POD, key, item=left, told=f"{which} container {left['name']}")
 
 
+_NAMES: Final = "names_are_unique_and_fit"
+_TOKEN: Final = {"name": "token", "projected": {"sources": [{"serviceAccountToken": {"path": "token"}}]}}
 _VERSION: Final = "images_are_of_one_version"
 _STARTS: Final = "images_start_as_they_are_made_to"
 _ENGINES: Final = [{"secretRef": {"name": "fanfuse-engines", "optional": True}}]
@@ -171,5 +173,23 @@ CONTAINERS: Final[tuple[Mistake, ...]] = (
             ((*POD, "topologySpreadConstraints", 0, "whenUnsatisfiable"), "ScheduleAnyways"),
             (("spec", "strategy"), {"type": "Rolling"}),
         )
+    ),
+    change(
+        _NAMES,
+        "StatefulSet/nats",
+        *POD,
+        "containers",
+        "reloader",
+        "name",
+        to="nats",
+        also=("what_changes_is_read_again", "probes_are_there_and_have_time"),
+    ),
+    more(_NAMES, _FUSER, *POD, "volumes", item={"name": "tmp", "emptyDir": {}}),
+    more(_NAMES, _FUSER, *SERVICE, "ports", item={"name": "ops-and-many-metrics", "containerPort": 8001}),
+    change(_NAMES, "PodDisruptionBudget/fuser", "metadata", "name", to="Fuser", told="PodDisruptionBudget/Fuser"),
+    change(_NAMES, _FUSER, "metadata", "labels", "app.kubernetes.io/part-of", to="all of fanfuse"),
+    both(
+        more("pods_are_restricted", _FUSER, *POD, "volumes", item=_TOKEN),
+        more("", _FUSER, *SERVICE, "volumeMounts", item={"name": "token", "mountPath": "/token"}),
     ),
 )

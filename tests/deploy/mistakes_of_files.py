@@ -123,7 +123,7 @@ FILES: Final[tuple[Mistake, ...]] = (
     change("what_is_written_can_be_written", _FUSER, *_MOUNTS, "data", "mountPath", to="/dat"),
     variable("what_is_written_can_be_written", _FUSER, "FANFUSE_DATA_DIR", "/etc/fanfuse"),
     variable("what_is_written_can_be_written", _FUSER, "FANFUSE_DATA_DIR", None),
-    drop("what_is_written_can_be_written", _NATS, *POD, "securityContext", "fsGroup"),
+    drop("volumes_take_what_is_written", _NATS, *POD, "securityContext", "fsGroup"),
     text(
         "what_is_written_can_be_written",
         "nats.conf",
@@ -162,4 +162,6 @@ FILES: Final[tuple[Mistake, ...]] = (
     text("configuration_is_whole", "nats.conf", "include ./cluster.conf", "", told="ConfigMap/nats-config"),
     text("configuration_is_whole", "nats.conf", "include ./tls.conf", "", told="ConfigMap/nats-config"),
     text("configuration_is_whole", "cluster.conf", "include ./routes-tls.conf", "", told="ConfigMap/nats-config"),
+    change("volumes_take_what_is_written", _FUSER, *POD, "volumes", "tmp", "emptyDir", to={"medium": "Memory"}),
+    change("volumes_take_what_is_written", _FUSER, *POD, "volumes", "data", "emptyDir", to={"sizeLimit": "1Mi"}),
 )

@@ -59,7 +59,7 @@ IDENTITIES: Final[tuple[Mistake, ...]] = (
         "env",
         item={"name": "OTEL_HEADERS", "valueFrom": {"secretKeyRef": {"name": "fanfuse-engines", "key": "FANFUSE__A"}}},
     ),
-    variable(_PASSWORDS, _WORKER, "FANFUSE__BACKENDS__GRAPH__MAIN__PASSWORD", "secret"),
+    variable(_PASSWORDS, _WORKER, "FANFUSE__BACKENDS__GRAPH__MAIN__PASSWORD", "secret", also=(_VALID,)),
     add(_PASSWORDS, "Secret", "fanfuse-engines", stringData={"FANFUSE__BACKENDS__GRAPH__MAIN__PASSWORD": "secret"}),
     more(_VALID, _FUSER, *SERVICE, "env", item={"name": "FANFUSE_OPS_PORT", "value": "8000"}),
     variable(_VALID, _FUSER, "FANFUSE_CONFG_FILE", "/etc/fanfuse/fanfuse.yaml"),
@@ -108,4 +108,5 @@ IDENTITIES: Final[tuple[Mistake, ...]] = (
             change("", _FUSER, *_KEY, "secretName", to="nats-setup"),
         ),
     ),
+    variable(_VALID, _WORKER, "FANFUSE__BACKENDS__VECTOR__MAIN__URL", "http://qdrant.other.svc:6333"),
 )

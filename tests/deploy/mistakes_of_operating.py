@@ -121,4 +121,6 @@ OPERATING: Final[tuple[Mistake, ...]] = (
     text("services_have_their_account", "users.conf", '"jetstream": "enabled"', '"jetstream": "disabled"'),
     change(_STOPS, _FUSER, *_GRACE, to=3600),
     change(_KIND, _FUSER, *POD, "activeDeadlineSeconds", to=3600),
+    change(_KIND, _FUSER, "spec", "progressDeadlineSeconds", to=30),
+    more(_READ, _NATS, *SERVER, "args", item="--port=4333"),
 )

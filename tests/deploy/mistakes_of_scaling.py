@@ -99,4 +99,5 @@ SCALING: Final[tuple[Mistake, ...]] = (
     change("triggers_are_complete", *_TRIGGER, "type", to="cpu"),
     change("bounds_are_stated_and_hold", *_SPEC, "fallback", "failureThreshold", to=300),
     change(_KEEPS, *_BEHAVIOUR, "behavior", "scaleUp", "policies", 0, "periodSeconds", to=1500),
+    change("triggers_are_complete", *_TRIGGER, "metricType", to="Value"),
 )

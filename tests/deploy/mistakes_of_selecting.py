@@ -82,7 +82,10 @@ SELECTING: Final[tuple[Mistake, ...]] = (
         "spec",
         "clusterIP",
         told="nats-headless",
-        also=("triggers_ask_the_servers",),
+        also=(
+            "services_lead_to_one_workload",
+            "triggers_ask_the_servers",
+        ),
     ),
     remove(
         "servers_know_each_other", "Service/nats-headless", told="nats-headless", also=("triggers_ask_the_servers",)
@@ -143,4 +146,12 @@ SELECTING: Final[tuple[Mistake, ...]] = (
     text("routes_lead_to_every_server", "cluster.conf", "nats-2.", "nats-3."),
     text("routes_lead_to_every_server", "cluster.conf", "nats-headless", "nats"),
     text("routes_lead_to_every_server", "cluster.conf", "nats-2.nats-headless:6222", "nats-2.nats-headless:4222"),
+    change("services_lead_to_one_workload", "Service/nats", "spec", "publishNotReadyAddresses", to=True),
+    more(
+        "services_lead_to_one_workload",
+        "Service/nats",
+        "spec",
+        "ports",
+        item={"name": "monitor", "port": 8222, "targetPort": "monitor"},
+    ),
 )

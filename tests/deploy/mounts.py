@@ -56,17 +56,7 @@ def keys_of(cluster: Cluster, kind: str, name: str) -> frozenset[str] | None:
         return _OF_THE_BUS
     if name in _VARIABLES:
         return frozenset()
-    return _OF_A_USER if name in {key_of(user) for user in _users(cluster)} else None
-
-
-def _users(cluster: Cluster) -> set[str]:
-    """Those of contracts; where nobody has a key a process may have one of its own name."""
-    return {*cluster.users, *(each["metadata"]["name"] for each, _ in cluster.processes())}
-
-
-def key_of(user: str) -> str:
-    """The Secret with a user's key."""
-    return f"nats-{user.lower()}"
+    return _OF_A_USER if name in cluster.keys else None
 
 
 def is_of_variables(secret: str) -> bool:
@@ -131,8 +121,12 @@ def _files(cluster: Cluster, source: Source) -> Iterator[str]:
 
 def mount_at(cluster: Cluster, workload: Object, container: Object, path: str) -> Mount | None:
     """The mount that a path leads into."""
-    found = [m for m in mounts(cluster, workload, container) if f"{path}/".startswith(f"{m.path}/")]
-    return max(found, key=lambda mount: len(mount.path), default=None)
+    there = volumes(workload)
+    rows = [
+        row for row in container.get("volumeMounts", ()) if f"{path}/".startswith(f"{row['mountPath'].rstrip('/')}/")
+    ]
+    row = max(rows, key=lambda row: len(row["mountPath"]), default=None)
+    return _mount(cluster, there[row["name"]], row) if row is not None and row["name"] in there else None
 
 
 def secrets_seen(cluster: Cluster, workload: Object, container: Object) -> set[tuple[str, str]]:

@@ -36,6 +36,7 @@ from tests.deploy.word_checks import WORDS
 
 _CLOSING_S: Final = 5.0
 """What a process takes to close its connection (fanfuse_runtime.connection) after its drain, a server its stores."""
+_STARTS_S: Final = 120
 _HELD_UP_S: Final = 600
 _GRACE_S: Final = 30
 """Where nothing is stated."""
@@ -99,7 +100,9 @@ def pods_run_as_their_kind_wants(cluster: Cluster) -> Iterator[str]:
             partition = update.get("rollingUpdate", {}).get("partition", 0)
             if each["spec"].get("paused") or update.get("type") == "OnDelete" or partition:
                 yield f"{name(each)} is not updated by an apply: it is paused, or its strategy keeps pods as they are"
-            if each["spec"].get("progressDeadlineSeconds", 600) <= each["spec"].get("minReadySeconds", 0):
+            if each["spec"].get("progressDeadlineSeconds", 600) <= max(
+                each["spec"].get("minReadySeconds", 0), _STARTS_S
+            ):
                 yield f"{name(each)} counts as failed before it can count as available"
             if "activeDeadlineSeconds" in pod(each):
                 yield f"{name(each)} ends after {pod(each)['activeDeadlineSeconds']} s"

@@ -167,6 +167,8 @@ def triggers_are_complete(cluster: Cluster) -> Iterator[str]:
         if trigger["type"] != "nats-jetstream":
             yield f"{name(each)} has a trigger {trigger['type']}: work waits in nats-jetstream"
             continue
+        if trigger.get("metricType", "AverageValue") != "AverageValue":
+            yield f"{name(each)} scales on {trigger['metricType']}: its threshold is per replica"
         if missing := [key for key in _REQUIRED if key not in metadata]:
             yield f"{name(each)} does not state {missing}"
         if any(not isinstance(value, str) for value in metadata.values()):

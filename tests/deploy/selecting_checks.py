@@ -43,6 +43,12 @@ def services_lead_to_one_workload(cluster: Cluster) -> Iterator[str]:
             yield f"{name(each)} is open to the world: make it a ClusterIP"
         if spec.get("internalTrafficPolicy", "Cluster") != "Cluster":
             yield f"{name(each)} serves only pods on a node with one of its own"
+        if spec.get("clusterIP") == "None":
+            continue
+        if spec.get("publishNotReadyAddresses"):
+            yield f"{name(each)} leads clients to pods that are not ready"
+        if any(row.get("targetPort") in ("monitor", "cluster") for row in spec["ports"]):
+            yield f"{name(each)} opens ports that ask nobody who they are: client alone"
     for each in cluster.all("Ingress", "Gateway", "HTTPRoute", "TCPRoute"):
         yield f"{name(each)} opens the bus to the world"
 

@@ -3,10 +3,11 @@
 In: the objects of an overlay. Out: one line per fault, with the object and the place.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from tests.deploy.manifests import Cluster, name
+from tests.deploy.manifests import WORKLOADS, Cluster, every_container, labels, name, own_labels, pod, ports
 
 _SETS: Final = {
     "accessModes": {"ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"},
@@ -22,6 +23,9 @@ _SETS: Final = {
     "pod-security.kubernetes.io/audit": {"restricted"},
     "pod-security.kubernetes.io/warn": {"restricted"},
 }
+_NAME: Final = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
+_LABEL: Final = re.compile(r"([A-Za-z0-9]([\w.-]{0,61}[A-Za-z0-9])?)?")
+_PORT_NAME: Final = re.compile(r"(?=.*[a-z])[a-z0-9]([a-z0-9-]{0,13}[a-z0-9])?")
 _TYPES: Final = {
     "strategy": {"RollingUpdate", "Recreate"},
     "updateStrategy": {"RollingUpdate", "OnDelete"},
@@ -54,4 +58,22 @@ def _found(part: Any, key: str, place: str) -> Iterator[tuple[str, Any, set[str]
         yield place, part, _SETS[key]
 
 
-WORDS: Final = (words_are_of_their_sets,)
+def names_are_unique_and_fit(cluster: Cluster) -> Iterator[str]:
+    """As long and of such letters as Kubernetes takes; one name once in a pod."""
+    for each in cluster.objects:
+        if not _NAME.fullmatch(each["metadata"]["name"]):
+            yield f"{name(each)} has no name that Kubernetes takes"
+    for each in cluster.all(*WORKLOADS):
+        containers = [one["name"] for one in every_container(each)]
+        volumes = [one["name"] for one in pod(each).get("volumes", ())]
+        for twice in sorted({one for found in (containers, volumes) for one in found if found.count(one) > 1}):
+            yield f"{name(each)} has two parts of the name {twice}"
+        named = [row["name"] for row in ports(*every_container(each)) if "name" in row]
+        for wrong in sorted(one for one in named if not _PORT_NAME.fullmatch(one)):
+            yield f"{name(each)} has the port {wrong}: 15 small letters, digits and '-' at most"
+        for key, value in (*own_labels(each).items(), *labels(each).items()):
+            if not _LABEL.fullmatch(value):
+                yield f"{name(each)} has the label {key}={value}, which Kubernetes does not take"
+
+
+WORDS: Final = (words_are_of_their_sets, names_are_unique_and_fit)
