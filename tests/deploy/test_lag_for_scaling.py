@@ -84,6 +84,19 @@ async def test_a_second_setup_changes_nothing_and_tells_the_same(bus: tuple[Clie
     assert await eventually(lambda: is_lag(monitor, 1))
 
 
+async def test_a_stream_without_its_consumer_gets_it_before_anything_scales_on_it(bus: tuple[Client, Monitor]) -> None:
+    """DEP-02: a fresh cluster, or somebody deleted it: the step before the services makes it, over what waits."""
+    client, monitor = bus
+    stated = scaler()
+    await client.jetstream().delete_consumer(stated["stream"], stated["consumer"])
+    await commands(client, 3)
+    assert await monitor.lag() is None, "KEDA before 2.20 takes this for a full stream"
+    await set_up(client.connected_url.geturl() if client.connected_url else "", [POOL])
+    assert await eventually(lambda: is_lag(monitor, 3))
+    made = await client.jetstream().consumer_info(stated["stream"], stated["consumer"])
+    assert not made.config.inactive_threshold, "it stays at zero workers"
+
+
 async def test_the_setup_step_creates_whatever_services_may_create(
     nats_server: NatsServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
