@@ -14,6 +14,7 @@ _AWAY: Final = "servers_send_clients_away_before_they_stop"
 _READ: Final = "servers_read_their_configuration"
 _PATHS: Final = "files_named_are_there"
 _CLOSED: Final = "servers_form_one_closed_cluster"
+_TAKES: Final = "servers_take_what_contracts_send"
 _KIND: Final = "pods_run_as_their_kind_wants"
 _TRIES: Final = "jobs_try_until_the_bus_is_there"
 _CREATES: Final = "somebody_creates_what_all_wait_for"
@@ -123,4 +124,7 @@ OPERATING: Final[tuple[Mistake, ...]] = (
     change(_KIND, _FUSER, *POD, "activeDeadlineSeconds", to=3600),
     change(_KIND, _FUSER, "spec", "progressDeadlineSeconds", to=30),
     more(_READ, _NATS, *SERVER, "args", item="--port=4333"),
+    text(_TAKES, "nats.conf", "max_memory_store: 640MB", "max_memory_store: 64MB"),
+    text(_TAKES, "nats.conf", "max_file_store: 10GB", "max_file_store: 1GB"),
+    text(_TAKES, "nats.conf", "max_payload: 1MB", "max_payload: 64KB"),
 )

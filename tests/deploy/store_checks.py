@@ -8,9 +8,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from fanfuse_all_in_one.deploying.nats_users import ACCOUNT
+from fanfuse_contracts import limits, streams
+from fanfuse_contracts.streams import Storage
 from tests.deploy.manifests import ENDING, PROCESS, Cluster, Object, name, own_labels, pod, quantity, variables, where
 from tests.deploy.nats_conf import bytes_of, lines_of, stated
 
+_PAYLOAD: Final = 2.0**20
+"""What nats-server takes where nothing is stated."""
 _VARIABLE: Final = re.compile(r"\$([A-Z_]+)$", re.MULTILINE)
 
 
@@ -108,6 +112,18 @@ def stores_fit_their_disk_and_memory(cluster: Cluster) -> Iterator[str]:
             yield f"{where(each, container)} is killed at {limit:g} B, before it collects garbage at {collects:g}"
 
 
+def servers_take_what_contracts_send(cluster: Cluster) -> Iterator[str]:
+    """Room for every stream at its limit, and for the largest answer: or it is refused when it matters."""
+    for storage, key in ((Storage.MEMORY, "max_memory_store"), (Storage.FILE, "max_file_store")):
+        needed = sum(stream.max_bytes or 0 for stream in streams.STREAMS if stream.storage is storage)
+        needed += sum(bucket.max_bytes for bucket in streams.BUCKETS) if storage is Storage.FILE else 0
+        if 0 < bytes_of(cluster, key) < needed:
+            yield f"nats.conf has {key} for {bytes_of(cluster, key):g} B: streams may hold {needed:g} B"
+    payload = bytes_of(cluster, "max_payload") or _PAYLOAD
+    if payload <= limits.MAX_ANSWER_BYTES:
+        yield f"nats.conf has max_payload for {payload:g} B: an answer has up to {limits.MAX_ANSWER_BYTES} B"
+
+
 def _size(claim: Object) -> float:
     return quantity(claim["spec"]["resources"]["requests"]["storage"])
 
@@ -131,5 +147,6 @@ STORES: Final = (
     servers_form_one_closed_cluster,
     services_have_their_account,
     stores_fit_their_disk_and_memory,
+    servers_take_what_contracts_send,
     streams_outlive_their_servers,
 )

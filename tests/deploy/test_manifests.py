@@ -13,9 +13,8 @@ import kubernetes_validate
 import pytest
 
 from fanfuse_backend_workers.domain.pools import parse_pools
-from fanfuse_contracts import permissions, streams
+from fanfuse_contracts import permissions
 from fanfuse_contracts.enums import Stage
-from fanfuse_contracts.streams import Storage
 from fanfuse_runtime.server import find_nats_server
 from fanfuse_runtime.settings import RuntimeSettings
 from tests.deploy.certificates import write_certificates
@@ -23,7 +22,7 @@ from tests.deploy.crds import strict_schema
 from tests.deploy.manifests import Cluster, pod
 from tests.deploy.operating_checks import faults
 from tests.deploy.planting import CONSUMERS, POOLS
-from tests.deploy.rendered import K8S, OVERLAYS, ROOT, Objects
+from tests.deploy.rendered import OVERLAYS, ROOT, Objects
 
 VERSIONS = ("1.34", "1.35", "1.36", "1.37")
 CRDS = {
@@ -136,16 +135,3 @@ def test_the_rules_of_the_operator_are_those_of_prometheus() -> None:
     command = [sys.executable, "-m", "tools.prometheus_rule", "--check"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-
-
-def test_the_server_has_room_for_every_stream() -> None:
-    text = (K8S / "base/nats/nats.conf").read_text()
-    for storage, key in ((Storage.MEMORY, "max_memory_store"), (Storage.FILE, "max_file_store")):
-        needed = sum(stream.max_bytes or 0 for stream in streams.STREAMS if stream.storage is storage)
-        needed += sum(bucket.max_bytes for bucket in streams.BUCKETS) if storage is Storage.FILE else 0
-        assert needed <= size(text, key)
-
-
-def size(text: str, key: str) -> int:
-    value = next(line.split(":")[1].strip() for line in text.splitlines() if line.strip().startswith(key))
-    return int(value[:-2]) * {"MB": 1024**2, "GB": 1024**3}[value[-2:]]
