@@ -21,7 +21,7 @@ from tests.deploy.manifests import (
     variables,
     where,
 )
-from tests.deploy.mounts import is_of_variables, keys_of, mount_at, mounts, sources_of, volumes
+from tests.deploy.mounts import is_of_variables, keys_of, mount_at, mounts, references, sources_of, volumes
 from tests.deploy.nats_conf import lines_of, stated
 
 _LEAST_SCRATCH: Final = 64 * 2.0**20
@@ -64,7 +64,7 @@ def _claim_faults(cluster: Cluster, each: Object, claim: str) -> Iterator[str]:
 def references_exist(cluster: Cluster) -> Iterator[str]:
     """Whether it is optional or not: an optional one that is misspelt is never missed."""
     for each in cluster.all(*WORKLOADS):
-        wanted = [(where(each, one), *read) for one in every_container(each) for read in _of_environment(one)]
+        wanted = [(where(each, one), *read) for one in every_container(each) for read in references(one)]
         for volume in volumes(each).values():
             for source in sources_of(volume):
                 keys = [key for key, _ in source.items or ()] + _sub_paths(each, volume, source.items)
@@ -83,18 +83,6 @@ def _sub_paths(each: Object, volume: Object, items: Any) -> list[Any]:
     subs = [row["subPath"] for row in rows if row["name"] == volume.get("name") and "subPath" in row]
     paths = {path for _, path in items or ()}
     return [sub for sub in subs if sub not in paths]
-
-
-def _of_environment(container: Object) -> Iterator[tuple[str, str, str | None]]:
-    fields = (("configMapKeyRef", "ConfigMap"), ("secretKeyRef", "Secret"))
-    for row in container.get("env", ()):
-        for field, kind in fields:
-            if found := row.get("valueFrom", {}).get(field):
-                yield kind, found["name"], found["key"]
-    for row in container.get("envFrom", ()):
-        for field, kind in (("configMapRef", "ConfigMap"), ("secretRef", "Secret")):
-            if field in row:
-                yield kind, row[field]["name"], None
 
 
 def files_named_are_there(cluster: Cluster) -> Iterator[str]:

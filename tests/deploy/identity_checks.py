@@ -49,6 +49,8 @@ _SECRET: Final = re.compile(r"PASSWORD|TOKEN|API_KEY|DSN|SECRET|SEED")
 _KEY_VARIABLES: Final = ("FANFUSE_NATS_NKEY", "FANFUSE_NATS_CREDS")
 _ENGINES: Final = "fanfuse-engines"
 _REGISTRY: Final = "fanfuse-registry"
+_FOR_ENVIRONMENTS: Final = (_ENGINES, _REGISTRY)
+"""Another check says whose."""
 
 
 def keys_are_of_the_process(cluster: Cluster) -> Iterator[str]:
@@ -64,14 +66,14 @@ def keys_are_of_the_process(cluster: Cluster) -> Iterator[str]:
             if mount is not None and own not in {source.name for source in mount.sources}:
                 yield f"{where(each, container)} has its key {stated[variable]} from {mount.volume}: not from {own}"
     for each, container in cluster.containers():
+        serves = each["kind"] == "StatefulSet"
         user = variables(container).get("FANFUSE_NATS_USER", each["metadata"]["name"])
-        allowed = {key_of(user), "nats-tls"}
+        allowed = {"nats-tls", *_FOR_ENVIRONMENTS} | (set() if serves else {key_of(user)})
         seen = secrets_seen(cluster, each, container)
-        if each["kind"] != "StatefulSet":
-            seen |= {(secret, "") for secret, _ in seen if secret not in allowed}
-            wrong = sorted(f"{secret}/{key}" for secret, key in seen if secret not in allowed or key == "tls.key")
-            if wrong:
-                yield f"{where(each, container)} sees keys that are not its own: {wrong}"
+        seen = {(ref, key) for ref, key in seen if ref not in allowed or (key == "tls.key" and not serves)}
+        wrong = sorted(f"{ref}/{key}" for ref, key in seen if keys_of(cluster, "Secret", ref) is not None)
+        if wrong:
+            yield f"{where(each, container)} sees keys that are not its own: {wrong}"
 
 
 def everybody_can_prove_who_they_are(cluster: Cluster) -> Iterator[str]:
@@ -120,8 +122,7 @@ def processes_read_the_operators_file(cluster: Cluster) -> Iterator[str]:
 def passwords_are_of_who_needs_them(cluster: Cluster) -> Iterator[str]:
     """Those of engines are in the environment of a process that speaks to engines, and of no other; none in plain."""
     for each, container in cluster.containers():
-        rows = [*container.get("envFrom", ()), *(row.get("valueFrom", {}) for row in container.get("env", ()))]
-        given = {found["name"] for row in rows for key, found in row.items() if key in ("secretRef", "secretKeyRef")}
+        given = {secret for secret, _ in secrets_seen(cluster, each, container)}
         speaks = speaks_to_engines(each) and container is pod(each)["containers"][0]
         if (_ENGINES in given) is not speaks:
             yield f"{where(each, container)} {'lacks' if speaks else 'has'} the passwords of the engines"

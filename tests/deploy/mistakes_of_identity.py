@@ -109,4 +109,26 @@ IDENTITIES: Final[tuple[Mistake, ...]] = (
         ),
     ),
     variable(_VALID, _WORKER, "FANFUSE__BACKENDS__VECTOR__MAIN__URL", "http://qdrant.other.svc:6333"),
+    change(
+        _KEYS,
+        "StatefulSet/nats",
+        *POD,
+        "volumes",
+        "tls",
+        "secret",
+        "secretName",
+        to="nats-setup",
+        also=("files_named_are_there",),
+    ),
+    more(
+        _KEYS,
+        _FUSER,
+        *SERVICE,
+        "env",
+        item={"name": "SEED", "valueFrom": {"secretKeyRef": {"name": "nats-setup", "key": "user.nk"}}},
+    ),
+    both(
+        more(_PASSWORDS, _FUSER, *POD, "volumes", item={"name": "all", "secret": {"secretName": "fanfuse-engines"}}),
+        more("", _FUSER, *SERVICE, "volumeMounts", item={"name": "all", "mountPath": "/all"}),
+    ),
 )

@@ -130,12 +130,22 @@ def mount_at(cluster: Cluster, workload: Object, container: Object, path: str) -
 
 
 def secrets_seen(cluster: Cluster, workload: Object, container: Object) -> set[tuple[str, str]]:
-    """Secret and key of each file that a container could read."""
-    return {
-        (source.name, key)
-        for mount in mounts(cluster, workload, container)
-        for source in mount.sources
-        if source.kind == "Secret"
-        for key in (keys_of(cluster, "Secret", source.name) or ())
-        if source.items is None or key in dict(source.items)
-    }
+    """Secret and key of whatever a container could read, in files or in its environment; no key: all of them."""
+    sources = (source for mount in mounts(cluster, workload, container) for source in mount.sources)
+    found = {(ref, key or "") for kind, ref, key in references(container) if kind == "Secret"}
+    for source in (source for source in sources if source.kind == "Secret"):
+        keys = keys_of(cluster, "Secret", source.name) or ("",)
+        found |= {(source.name, key) for key in (keys if source.items is None else dict(source.items))}
+    return found
+
+
+def references(container: Object) -> Iterator[tuple[str, str, str | None]]:
+    """Kind, name and key of what its environment is from; no key: all of them."""
+    for row in container.get("env", ()):
+        for field, kind in (("configMapKeyRef", "ConfigMap"), ("secretKeyRef", "Secret")):
+            if found := (row.get("valueFrom") or {}).get(field):
+                yield kind, found["name"], found["key"]
+    for row in container.get("envFrom", ()):
+        for field, kind in (("configMapRef", "ConfigMap"), ("secretRef", "Secret")):
+            if field in row:
+                yield kind, row[field]["name"], None

@@ -25,11 +25,16 @@ Objects = list[dict[str, Any]]
 _KUBECTL: Final = Path(sysconfig.get_path("scripts")) / "kubectl"
 
 
-def prepare(folder: Path) -> Path:
-    """A copy of deploy/k8s, and of the dashboards beside it, with what the overlay `prod` asks to be made; its root."""
+def prepare(folder: Path, config: str | None = None) -> Path:
+    """A copy of deploy/k8s, and of the dashboards beside it, with what the overlay `prod` asks to be made; its root.
+
+    `config`: another operator's file than the one that is shipped.
+    """
     copy = folder / "k8s"
     shutil.copytree(K8S, copy, ignore=_made_here)
     shutil.copytree(K8S.parent / "grafana", folder / "grafana")
+    if config is not None:
+        (copy / "overlays" / "prod" / "fanfuse.yaml").write_text(config, encoding="utf-8")
     for command in commands_of_readme():
         fanfuse(copy / "overlays" / "prod", *command)
     return copy

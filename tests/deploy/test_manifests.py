@@ -11,9 +11,12 @@ from typing import Any
 import jsonschema
 import kubernetes_validate
 import pytest
+import yaml
 
+from fanfuse_all_in_one.deploying.pools import pools_of
 from fanfuse_backend_workers.domain.pools import parse_pools
-from fanfuse_contracts import permissions
+from fanfuse_contracts import permissions, streams
+from fanfuse_contracts.config import FanfuseConfig
 from fanfuse_contracts.enums import Stage
 from fanfuse_runtime.server import find_nats_server
 from fanfuse_runtime.settings import RuntimeSettings
@@ -22,7 +25,7 @@ from tests.deploy.crds import strict_schema
 from tests.deploy.manifests import Cluster, pod
 from tests.deploy.operating_checks import faults
 from tests.deploy.planting import CONSUMERS, POOLS
-from tests.deploy.rendered import OVERLAYS, ROOT, Objects
+from tests.deploy.rendered import OVERLAYS, ROOT, Objects, objects, prepare
 
 VERSIONS = ("1.34", "1.35", "1.36", "1.37")
 CRDS = {
@@ -76,6 +79,33 @@ def test_objects_of_operators_follow_their_schemas(overlays: dict[str, Objects],
 def test_objects_fit_each_other_and_contracts(overlays: dict[str, Objects], overlay: str) -> None:
     """DEP-01, DEP-02, NAT-09: names, bounds, grace periods."""
     assert faults(Cluster(overlays[overlay], CONSUMERS, available=overlay == "prod")) == []
+
+
+OTHER = """
+backends:
+  vector:
+    main: {engine: qdrant, url: "http://qdrant.stores.svc.cluster.local:6333"}
+    hot: {engine: qdrant, url: "http://qdrant.stores.svc.cluster.local:6333", pool: hot-docs}
+  keyword:
+    main: {engine: elasticsearch, url: "https://search.example.org"}
+    archive: {engine: elasticsearch, url: "https://search.example.org", pool: main}
+  graph:
+    main: {engine: neo4j, url: "neo4j+s://10.0.0.7"}
+corpora:
+  - id: docs
+    tenant_id: acme
+    backends: [vector/main, keyword/main]
+    embedder: {model: m, dimensions: 3, endpoint: "https://embed.example.org:8443/v1"}
+"""
+
+
+def test_an_operators_own_file_makes_objects_that_fit_too(tmp_path: Path) -> None:
+    """Pools of their own and shared ones, engines outside of the cluster, an embedder."""
+    those = objects(prepare(tmp_path, OTHER), "prod")
+    pools = pools_of(FanfuseConfig.model_validate(yaml.safe_load(OTHER)))
+    consumers = CONSUMERS | {spec.durable: spec.stream for spec in (streams.pool_consumer(*pool.id) for pool in pools)}
+    assert [pool.name for pool in pools] == ["main", "main", "hot-docs", "main"]
+    assert faults(Cluster(those, consumers, available=True)) == []
 
 
 def test_a_renamed_consumer_fails_the_build(overlays: dict[str, Objects]) -> None:
