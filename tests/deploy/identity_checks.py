@@ -54,10 +54,7 @@ _FOR_ENVIRONMENTS: Final = (_ENGINES, _REGISTRY)
 
 
 def keys_are_of_the_process(cluster: Cluster) -> Iterator[str]:
-    """The file that the environment names is from the Secret of the user that the process says it is.
-
-    It sees no other's key either, and of the bus's own certificate only the authority.
-    """
+    """The file that the environment names is from the Secret of the user that the process says it is."""
     for each, container in cluster.processes():
         stated = variables(container)
         own = key_of(stated.get("FANFUSE_NATS_USER", each["metadata"]["name"]))
@@ -65,6 +62,10 @@ def keys_are_of_the_process(cluster: Cluster) -> Iterator[str]:
             mount = mount_at(cluster, each, container, stated[variable]) if variable in stated else None
             if mount is not None and own not in {source.name for source in mount.sources}:
                 yield f"{where(each, container)} has its key {stated[variable]} from {mount.volume}: not from {own}"
+
+
+def nobody_sees_anothers_keys(cluster: Cluster) -> Iterator[str]:
+    """In files or in the environment; and of the bus's own certificate clients see only the authority."""
     for each, container in cluster.containers():
         serves = each["kind"] == "StatefulSet"
         user = variables(container).get("FANFUSE_NATS_USER", each["metadata"]["name"])
@@ -200,6 +201,7 @@ def workers_serve_their_users_pools(cluster: Cluster) -> Iterator[str]:
 
 IDENTITIES: Final = (
     keys_are_of_the_process,
+    nobody_sees_anothers_keys,
     everybody_can_prove_who_they_are,
     the_operators_file_is_valid,
     processes_read_the_operators_file,

@@ -155,7 +155,7 @@ CONTAINERS: Final[tuple[Mistake, ...]] = (
     first("passwords_are_of_who_needs_them", _WORKER, envFrom=_ENGINES),
     first("references_exist", envFrom=[{"secretRef": {"name": "nats-fusor", "optional": True}}]),
     first(
-        "keys_are_of_the_process",
+        "nobody_sees_anothers_keys",
         volumeMounts=[*SOUND["volumeMounts"], {"name": "nats-user", "mountPath": "/key"}],
         env=[{"name": "FANFUSE_NATS_USER", "value": "HEALTH"}],
     ),

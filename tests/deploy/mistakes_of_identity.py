@@ -17,12 +17,13 @@ _READS: Final = "processes_read_the_operators_file"
 _ONCE: Final = "every_stage_and_pool_runs_once"
 _SERVE: Final = "workers_serve_their_users_pools"
 _KEYS: Final = "keys_are_of_the_process"
+_SEES: Final = "nobody_sees_anothers_keys"
 _PASSWORDS: Final = "passwords_are_of_who_needs_them"
 
 IDENTITIES: Final[tuple[Mistake, ...]] = (
-    change(_KEYS, _FUSER, *_KEY, "secretName", to="nats-setup"),
+    change(_KEYS, _FUSER, *_KEY, "secretName", to="nats-setup", also=(_SEES,)),
     both(
-        change(_KEYS, _FUSER, *_KEY, "secretName", to="nats-setup"),
+        change(_KEYS, _FUSER, *_KEY, "secretName", to="nats-setup", also=(_SEES,)),
         both(
             change("", _FUSER, *SERVICE, "volumeMounts", "nats-user", "name", to="key"),
             change("", _FUSER, *POD, "volumes", "nats-user", "name", to="key"),
@@ -35,19 +36,20 @@ IDENTITIES: Final[tuple[Mistake, ...]] = (
         "volumes",
         "nats-user",
         to={"name": "nats-user", "projected": {"sources": [{"secret": {"name": "nats-health"}}]}},
+        also=(_SEES,),
     ),
     both(
-        more(_KEYS, _FUSER, *POD, "volumes", item=_OTHERS),
+        more(_SEES, _FUSER, *POD, "volumes", item=_OTHERS),
         more("", _FUSER, *SERVICE, "volumeMounts", item=_OTHER_MOUNT),
     ),
-    drop(_KEYS, _FUSER, *POD, "volumes", "nats-ca", "secret", "items"),
+    drop(_SEES, _FUSER, *POD, "volumes", "nats-ca", "secret", "items"),
     both(
-        variable(_KEYS, _FUSER, "FANFUSE_NATS_NKEY", None, also=(_PROVED,)),
+        variable(_SEES, _FUSER, "FANFUSE_NATS_NKEY", None, also=(_PROVED,)),
         change("", _FUSER, *_KEY, "secretName", to="nats-health"),
     ),
     variable(_PROVED, _FUSER, "FANFUSE_NATS_NKEY", None),
     variable(_PROVED, _FUSER, "FANFUSE_NATS_CA_FILE", None),
-    variable(_PROVED, _FUSER, _USER, "FUSOR", also=(_KEYS, "images_are_of_the_process")),
+    variable(_PROVED, _FUSER, _USER, "FUSOR", also=(_KEYS, _SEES, "images_are_of_the_process")),
     variable(_PROVED, "Job/setup", _USER, None),
     change(_PROVED, _FUSER, *_KEY, "optional", to=True),
     change(_PASSWORDS, _WORKER, *SERVICE, "envFrom", to=[]),
@@ -90,7 +92,7 @@ IDENTITIES: Final[tuple[Mistake, ...]] = (
     variable(_SERVE, _WORKER, _POOLS, "vector/main,keyword/main", also=(_ONCE, "egress_is_what_a_pod_needs")),
     variable(_SERVE, _WORKER, _POOLS, None, also=(_ONCE, "egress_is_what_a_pod_needs")),
     variable(_SERVE, _FUSER, _POOLS, "vector/main"),
-    variable(_SERVE, _WORKER, _USER, "WORKER-GRAPH-MAIN", also=(_KEYS, "triggers_read_their_targets_work")),
+    variable(_SERVE, _WORKER, _USER, "WORKER-GRAPH-MAIN", also=(_KEYS, _SEES, "triggers_read_their_targets_work")),
     change(_PROVED, "Deployment/all-in-one", *_KEY, "optional", to=False, overlay="dev"),
     variable(_READS, _WORKER, "FANFUSE_CONFIG_FILE", None),
     variable(_READS, _WORKER, "FANFUSE_CONFIG_FILE", "/etc/nats-ca/ca.crt"),
@@ -102,7 +104,7 @@ IDENTITIES: Final[tuple[Mistake, ...]] = (
     text("the_operators_file_is_valid", "fanfuse.yaml", "backends:", "backends"),
     drop(_READS, "Job/setup", *POD, "containers", 0, "args", 3),
     both(
-        variable(_KEYS, _FUSER, "FANFUSE_NATS_NKEY", None),
+        variable(_KEYS, _FUSER, "FANFUSE_NATS_NKEY", None, also=(_SEES,)),
         both(
             variable("", _FUSER, "FANFUSE_NATS_CREDS", "/etc/fanfuse-user/user.nk"),
             change("", _FUSER, *_KEY, "secretName", to="nats-setup"),
@@ -110,7 +112,7 @@ IDENTITIES: Final[tuple[Mistake, ...]] = (
     ),
     variable(_VALID, _WORKER, "FANFUSE__BACKENDS__VECTOR__MAIN__URL", "http://qdrant.other.svc:6333"),
     change(
-        _KEYS,
+        _SEES,
         "StatefulSet/nats",
         *POD,
         "volumes",
@@ -121,7 +123,7 @@ IDENTITIES: Final[tuple[Mistake, ...]] = (
         also=("files_named_are_there",),
     ),
     more(
-        _KEYS,
+        _SEES,
         _FUSER,
         *SERVICE,
         "env",
