@@ -5,8 +5,8 @@ running cluster.
 """
 
 from collections import Counter
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 from fanfuse_all_in_one.deploying.egress import egress_of
 from tests.deploy.manifests import (
@@ -29,6 +29,13 @@ _CLUSTER_WIDE: Final = ("Namespace", "ClusterRole", "ClusterRoleBinding", "Custo
 _DNS: Final = "pods {'matchLabels': {'k8s-app': 'kube-dns'}} of namespace kube-system"
 _TENANTS: Final = "namespaces with {'fanfuse.dev/tenants': 'true'}"
 _RIGHTS: Final = ("Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
+_KNOWN: Final = {
+    *WORKLOADS,
+    *_RIGHTS,
+    *("ConfigMap", "Namespace", "NetworkPolicy", "PersistentVolumeClaim", "PodDisruptionBudget", "PodMonitor"),
+    *("PriorityClass", "PrometheusRule", "RuntimeClass", "ScaledObject", "Service", "ServiceAccount", "StorageClass"),
+    *("TriggerAuthentication", "HorizontalPodAutoscaler", "VerticalPodAutoscaler", "Secret", "Ingress", "Gateway"),
+}
 _OF_KUBERNETES: Final = ("system-cluster-critical", "system-node-critical")
 
 
@@ -144,9 +151,25 @@ def what_pods_name_is_in_every_cluster(cluster: Cluster) -> Iterator[str]:
         for field, usual in (("nodeName", None), ("schedulerName", "default-scheduler"), ("dnsPolicy", "ClusterFirst")):
             if spec.get(field, usual) != usual:
                 yield f"{name(each)} has {field} {spec[field]}: leave it out"
-        own = [key for key in spec.get("nodeSelector", {}) if not key.startswith("kubernetes.io/")]
+        own = [
+            key for key in (*spec.get("nodeSelector", {}), *_node_labels(spec)) if not key.startswith("kubernetes.io/")
+        ]
         if own or spec.get("imagePullSecrets") or spec.get("hostAliases"):
             yield f"{name(each)} names a node label, a pull secret or addresses that no cluster has: {own}"
+
+
+def _node_labels(spec: Mapping[str, Any]) -> Iterator[str]:
+    """Labels without which a node is not taken."""
+    stated = spec.get("affinity", {}).get("nodeAffinity", {}).get("requiredDuringSchedulingIgnoredDuringExecution", {})
+    yield from spec.get("nodeSelector", ())
+    yield from (row["key"] for term in stated.get("nodeSelectorTerms", ()) for row in term.get("matchExpressions", ()))
+
+
+def objects_are_of_kinds_that_checks_know(cluster: Cluster) -> Iterator[str]:
+    """What none of them looks at may forbid the pods (LimitRange, ResourceQuota) or change them (webhooks)."""
+    for each in cluster.objects:
+        if each["kind"] not in _KNOWN:
+            yield f"{name(each)} is of a kind that no check knows: write one, and list it"
 
 
 def classes_of_disks_are_in_every_cluster(cluster: Cluster) -> Iterator[str]:
@@ -170,5 +193,6 @@ BOUNDARIES: Final = (
     objects_stand_once_in_one_namespace,
     accounts_exist_and_may_do_nothing,
     what_pods_name_is_in_every_cluster,
+    objects_are_of_kinds_that_checks_know,
     classes_of_disks_are_in_every_cluster,
 )

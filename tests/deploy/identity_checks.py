@@ -149,6 +149,8 @@ def variables_are_known_and_valid(cluster: Cluster) -> Iterator[str]:
         ours = [key for key in counted if key.startswith("FANFUSE_") and not key.startswith("FANFUSE__")]
         for over in sorted(key for key in stated if key.startswith("FANFUSE__")):
             yield f"{where(each, container)} states {over}: pools and policies are made from fanfuse.yaml"
+        for key in sorted(key for key, value in stated.items() if "://" in value and key not in ("NATS_URL", *ours)):
+            yield f"{where(each, container)} states {key}, an address that no policy opens (deploy/README.md)"
         for unknown in sorted(set(ours) - known):
             yield f"{where(each, container)} states {unknown}, which nothing reads"
         here = frozenset((key, value) for key, value in stated.items() if not value.startswith("/"))

@@ -12,6 +12,12 @@ _ONE: Final = "objects_stand_once_in_one_namespace"
 _ACCOUNTS: Final = "accounts_exist_and_may_do_nothing"
 _DISKS: Final = "classes_of_disks_are_in_every_cluster"
 _CLAIM: Final = ("StatefulSet/nats", "spec", "volumeClaimTemplates", 0, "spec")
+_KINDS: Final = "objects_are_of_kinds_that_checks_know"
+_GPU: Final = {
+    "requiredDuringSchedulingIgnoredDuringExecution": {
+        "nodeSelectorTerms": [{"matchExpressions": [{"key": "gpu", "operator": "Exists"}]}]
+    }
+}
 _USUAL: Final = "what_pods_name_is_in_every_cluster"
 _BUS: Final = ("NetworkPolicy/nats", "spec", "ingress")
 _QDRANT: Final = ("spec", "egress", 0)
@@ -141,4 +147,7 @@ BOUNDARIES: Final[tuple[Mistake, ...]] = (
     change(_DISKS, *_CLAIM, "storageClassName", to="fast"),
     change(_DISKS, *_CLAIM, "volumeMode", to="Block"),
     change(_DISKS, "PersistentVolumeClaim/all-in-one", "spec", "storageClassName", to="fast", overlay="dev"),
+    change(_USUAL, _FUSER, *POD, "affinity", to={"nodeAffinity": _GPU}),
+    add(_KINDS, "LimitRange", spec={"limits": [{"type": "Container", "max": {"memory": "512Mi"}}]}),
+    add(_KINDS, "ResourceQuota", spec={"hard": {"pods": "5"}}),
 )

@@ -127,4 +127,8 @@ OPERATING: Final[tuple[Mistake, ...]] = (
     text(_TAKES, "nats.conf", "max_memory_store: 640MB", "max_memory_store: 64MB"),
     text(_TAKES, "nats.conf", "max_file_store: 10GB", "max_file_store: 1GB"),
     text(_TAKES, "nats.conf", "max_payload: 1MB", "max_payload: 64KB"),
+    change(_STOPS, _FUSER, *SERVICE, "lifecycle", to={"preStop": {"exec": {"command": ["/bin/sleep", "25"]}}}),
+    change(_STOPS, _FUSER, *SERVICE, "lifecycle", to={"preStop": {"exec": {"command": ["sh", "-c", "sleep 1m"]}}}),
+    change(_STOPS, _NATS, *_RELOADER, "lifecycle", to={"preStop": {"sleep": {"seconds": 55}}}),
+    change(_STOPS, _FUSER, *SERVICE, "livenessProbe", "terminationGracePeriodSeconds", to=1),
 )

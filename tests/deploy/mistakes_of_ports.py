@@ -143,4 +143,7 @@ PORTS: Final[tuple[Mistake, ...]] = (
     change(_ALERTS, *_EXPR, to='x{persistentvolumeclaim=~"store-nats-.+"} > 1'),
     both(remove(_ALERTS, "PrometheusRule/fanfuse", told="PrometheusRule"), remove("", _FILLING)),
     remove("every_process_is_scraped", "PodMonitor/fanfuse", told="scraped by nobody"),
+    variable("addresses_lead_to_the_bus", _FUSER, "NATS_URL", "nats://nats.other:4222"),
+    variable("addresses_lead_to_the_bus", _FUSER, "NATS_URL", "nats://nats-headless:4222"),
+    variable("variables_are_known_and_valid", _FUSER, "OTEL_EXPORTER_OTLP_ENDPOINT", "http://traces:4317"),
 )

@@ -7,6 +7,7 @@ from tests.deploy.planting import POD, Mistake, add, change, drop, more, remove,
 _FUSER: Final = "Deployment/fuser"
 _NAME: Final = "app.kubernetes.io/name"
 _ELSEWHERE: Final = {"matchLabels": {_NAME: "fusor"}}
+_OTHERS: Final = {"matchLabels": {_NAME: "classifier"}}
 _EVERYBODY: Final = {"matchLabels": {"fanfuse.dev/process": "service"}}
 _BUDGET: Final = {"maxUnavailable": 1, "unhealthyPodEvictionPolicy": "AlwaysAllow"}
 _HPA: Final = ("ScaledObject/fuser", "spec")
@@ -14,9 +15,14 @@ _SPREAD: Final = (*POD, "topologySpreadConstraints")
 _ANTI: Final = {
     "requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "zone", "labelSelector": _ELSEWHERE}]
 }
+_TOGETHER: Final = {
+    "requiredDuringSchedulingIgnoredDuringExecution": [
+        {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {_NAME: "fuser"}}}
+    ]
+}
 _SOFT: Final = {
     "preferredDuringSchedulingIgnoredDuringExecution": [
-        {"weight": 1, "podAffinityTerm": {"topologyKey": "zone", "labelSelector": _ELSEWHERE}}
+        {"weight": 1, "podAffinityTerm": {"topologyKey": "zone", "labelSelector": _OTHERS}}
     ]
 }
 
@@ -154,4 +160,5 @@ SELECTING: Final[tuple[Mistake, ...]] = (
         "ports",
         item={"name": "monitor", "port": 8222, "targetPort": "monitor"},
     ),
+    change("copies_are_spread", _FUSER, *POD, "affinity", to={"podAffinity": _TOGETHER}),
 )

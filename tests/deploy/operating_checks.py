@@ -3,8 +3,8 @@
 In: the objects of an overlay. Out: one line per fault, with the object that has it.
 """
 
+import re
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import Any, Final
 
 from fanfuse_contracts import limits
@@ -23,6 +23,7 @@ from tests.deploy.manifests import (
     name,
     pod,
     quantity,
+    seconds,
     variables,
     where,
 )
@@ -34,6 +35,7 @@ from tests.deploy.selecting_checks import SELECTING
 from tests.deploy.store_checks import STORES
 from tests.deploy.word_checks import WORDS
 
+_SLEEP: Final = re.compile(r"\bsleep (\d+(?:\.\d+)?)([smh]?)\b")
 _CLOSING_S: Final = 5.0
 """What a process takes to close its connection (fanfuse_runtime.connection) after its drain, a server its stores."""
 _STARTS_S: Final = 120
@@ -65,6 +67,9 @@ def grace_is_longer_than_the_stop(cluster: Cluster) -> Iterator[str]:
         grace = pod(each).get("terminationGracePeriodSeconds", _GRACE_S)
         if grace <= takes:
             yield f"{name(each)} is killed after {grace} s, and takes {takes:g} s to stop"
+        probes = [row for one in containers for key, row in one.items() if key.endswith("Probe")]
+        if any(probe.get("terminationGracePeriodSeconds", grace) < grace for probe in probes):
+            yield f"{name(each)} is killed sooner by a probe than it takes to stop"
         if grace > _HELD_UP_S:
             yield f"{name(each)} may hold up the drain of its node for {grace} s"
 
@@ -73,9 +78,8 @@ def _waits_s(hook: dict[str, Any]) -> float:
     """How long a preStop takes by its own statement."""
     if "sleep" in hook:
         return float(hook["sleep"]["seconds"])
-    words = " ".join(hook.get("exec", {}).get("command", ())).replace(";", " ").split()
-    pairs = pairwise(words)
-    return sum(float(word) for before, word in pairs if before == "sleep" and word.replace(".", "", 1).isdigit())
+    waits = _SLEEP.findall(" ".join(hook.get("exec", {}).get("command", ())))
+    return sum(seconds(f"{number}{unit or 's'}") for number, unit in waits)
 
 
 def servers_send_clients_away_before_they_stop(cluster: Cluster) -> Iterator[str]:

@@ -113,13 +113,19 @@ def servers_listen_where_they_are_asked(cluster: Cluster) -> Iterator[str]:
 
 
 def addresses_lead_to_the_bus(cluster: Cluster) -> Iterator[str]:
-    """NATS_URL: a service of this namespace, and by it the port that servers listen on for clients."""
+    """NATS_URL: the plain service of this namespace, and by it the port that servers listen on for clients.
+
+    As `nats` or `nats.fanfuse`, for which the servers' certificate is (deploy/README.md)."""
     wanted = stated(cluster, "nats.conf", "listen").rpartition(":")[2]
     for each, container in cluster.processes():
         address = variables(container).get("NATS_URL", "NATS_URL, unset")
         host, _, port = address.partition("://")[2].rpartition(":")
-        service = cluster.get("Service", host.partition(".")[0])
-        rows = service["spec"]["ports"] if service else []
+        called, _, space = host.partition(".")
+        service = cluster.get("Service", called)
+        meant = service is not None and service["spec"].get("clusterIP") != "None"
+        rows = (
+            service["spec"]["ports"] if service and meant and space in ("", each["metadata"].get("namespace")) else []
+        )
         targets = [row.get("targetPort", row["port"]) for row in rows if str(row["port"]) == port]
         reached = {str(port_number(every_container(one), to)) for one in cluster.behind(service) for to in targets}
         if reached != {wanted}:

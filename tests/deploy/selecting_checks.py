@@ -49,7 +49,7 @@ def services_lead_to_one_workload(cluster: Cluster) -> Iterator[str]:
             yield f"{name(each)} leads clients to pods that are not ready"
         if any(row.get("targetPort") in ("monitor", "cluster") for row in spec["ports"]):
             yield f"{name(each)} opens ports that ask nobody who they are: client alone"
-    for each in cluster.all("Ingress", "Gateway", "HTTPRoute", "TCPRoute"):
+    for each in cluster.all("Ingress", "Gateway"):
         yield f"{name(each)} opens the bus to the world"
 
 
@@ -139,8 +139,10 @@ def copies_are_spread(cluster: Cluster) -> Iterator[str]:
             if rule["maxSkew"] != 1:
                 yield f"{name(each)} is not spread evenly over {rule['topologyKey']}: maxSkew {rule['maxSkew']}"
         for kind, row in _affinities(pod(each)):
-            if not cluster.selected(row.get("labelSelector") or {"matchLabels": {"": ""}}):
-                yield f"{name(each)} has a {kind} that selects nothing"
+            if each not in cluster.selected(row.get("labelSelector") or {"matchLabels": {"": ""}}):
+                yield f"{name(each)} has a {kind} that does not select its own pods"
+            elif cluster.available and kind == "podAffinity":
+                yield f"{name(each)} wants its pods together on one {row['topologyKey']}: it goes at once"
         if cluster.available and each["kind"] in KEPT:
             over = {(one["topologyKey"], one["whenUnsatisfiable"]) for one in rules}
             strict = {"DoNotSchedule"} if each["kind"] == "StatefulSet" else {"DoNotSchedule", "ScheduleAnyway"}
