@@ -151,9 +151,7 @@ def what_pods_name_is_in_every_cluster(cluster: Cluster) -> Iterator[str]:
         for field, usual in (("nodeName", None), ("schedulerName", "default-scheduler"), ("dnsPolicy", "ClusterFirst")):
             if spec.get(field, usual) != usual:
                 yield f"{name(each)} has {field} {spec[field]}: leave it out"
-        own = [
-            key for key in (*spec.get("nodeSelector", {}), *_node_labels(spec)) if not key.startswith("kubernetes.io/")
-        ]
+        own = [key for key in _node_labels(spec) if not key.startswith("kubernetes.io/")]
         if own or spec.get("imagePullSecrets") or spec.get("hostAliases"):
             yield f"{name(each)} names a node label, a pull secret or addresses that no cluster has: {own}"
 

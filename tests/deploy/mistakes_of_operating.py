@@ -19,6 +19,7 @@ _KIND: Final = "pods_run_as_their_kind_wants"
 _TRIES: Final = "jobs_try_until_the_bus_is_there"
 _CREATES: Final = "somebody_creates_what_all_wait_for"
 _COPIES: Final = "copies_are_as_many_as_servers"
+_COMES: Final = "what_changes_comes_into_the_pod"
 _AGAIN: Final = "what_changes_is_read_again"
 _FIT: Final = "stores_fit_their_disk_and_memory"
 _LASTS: Final = "streams_outlive_their_servers"
@@ -91,13 +92,14 @@ OPERATING: Final[tuple[Mistake, ...]] = (
     ),
     drop(_AGAIN, _NATS, *_RELOADER, "args", 3),
     change(_AGAIN, _NATS, *_RELOADER, "args", 1, to="/var/run/nats/other.pid", also=(_PATHS,)),
-    change(_AGAIN, "ConfigMap/nats-config", "immutable", to=True),
+    change(_COMES, "ConfigMap/nats-config", "immutable", to=True),
     more(
-        _AGAIN,
+        _COMES,
         _NATS,
         *SERVER,
         "volumeMounts",
         item={"name": "config", "mountPath": "/etc/nats/users.conf", "subPath": "users.conf"},
+        also=(_AGAIN,),
     ),
     change("servers_have_names", _NATS, *SERVER, "env", "POD_NAME", to={"name": "POD_NAME", "value": "nats"}),
     drop("servers_have_names", _NATS, *SERVER, "env", "POD_NAME"),

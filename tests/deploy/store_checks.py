@@ -10,7 +10,20 @@ from typing import Final
 from fanfuse_all_in_one.deploying.nats_users import ACCOUNT
 from fanfuse_contracts import limits, streams
 from fanfuse_contracts.streams import Storage
-from tests.deploy.manifests import ENDING, PROCESS, Cluster, Object, name, own_labels, pod, quantity, variables, where
+from tests.deploy.manifests import (
+    ENDING,
+    PROCESS,
+    Cluster,
+    Object,
+    every_container,
+    name,
+    own_labels,
+    pod,
+    quantity,
+    variables,
+    where,
+)
+from tests.deploy.mounts import sources_of, volumes
 from tests.deploy.nats_conf import bytes_of, lines_of, stated
 
 _PAYLOAD: Final = 2.0**20
@@ -42,9 +55,8 @@ def what_changes_is_read_again(cluster: Cluster) -> Iterator[str]:
     for each, server in cluster.servers():
         seen = [one for one in pod(each)["containers"][1:] if one["name"] == "reloader"]
         mounts = {mount["mountPath"] for one in seen for mount in one.get("volumeMounts", ())}
-        wanted = {mount["mountPath"] for mount in server.get("volumeMounts", ())} - {
-            stated(cluster, "nats.conf", "store_dir")
-        }
+        stored = stated(cluster, "nats.conf", "store_dir")
+        wanted = {mount["mountPath"] for mount in server.get("volumeMounts", ())} - {stored}
         if not pod(each).get("shareProcessNamespace") or mounts != wanted:
             yield f"{name(each)} does not read its configuration again: {sorted(wanted ^ mounts)}"
         started = [[*one.get("command", ()), *one.get("args", ())][:2] for one in seen]
@@ -55,9 +67,15 @@ def what_changes_is_read_again(cluster: Cluster) -> Iterator[str]:
             yield f"{name(each)} keeps what changed in {sorted(unwatched)}"
         if stated(cluster, "nats.conf", "pid_file") not in watched:
             yield f"{name(each)} is not told of changes: the reloader looks for another pid file"
-        rows = [row for one in pod(each)["containers"] for row in one.get("volumeMounts", ())]
-        yield from (f"{name(each)} never sees a change of {row['mountPath']}: the kubelet leaves a subPath as it was"
-                    for row in rows if "subPath" in row and row["mountPath"].startswith("/etc/"))  # fmt: skip
+
+
+def what_changes_comes_into_the_pod(cluster: Cluster) -> Iterator[str]:
+    """The kubelet brings a changed ConfigMap or Secret, but not to a part of it that is mounted alone."""
+    for each in cluster.all("StatefulSet"):
+        rows = [row for one in every_container(each) for row in one.get("volumeMounts", ())]
+        for row in rows:
+            if "subPath" in row and sources_of(volumes(each).get(row["name"], {})):
+                yield f"{name(each)} never sees a change of {row['mountPath']}: mount the whole volume"
     for config in cluster.all("ConfigMap"):
         if config.get("immutable") and "nats.conf" in config.get("data", {}):
             yield f"{name(config)} is immutable: users can't be changed"
@@ -143,6 +161,7 @@ STORES: Final = (
     servers_read_their_configuration,
     copies_are_as_many_as_servers,
     what_changes_is_read_again,
+    what_changes_comes_into_the_pod,
     servers_have_names,
     servers_form_one_closed_cluster,
     services_have_their_account,
