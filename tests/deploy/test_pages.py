@@ -21,7 +21,7 @@ from tests.deploy.shipped import cluster_rules
 
 OPERATING = README.with_name("OPERATING.md")
 PAGES = {page.name: page.read_text(encoding="utf-8") for page in (README, OPERATING)}
-SNIPPETS = [snippet for page in PAGES.values() for snippet in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)]
+SNIPPETS: list[str] = [one for page in PAGES.values() for one in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)]
 
 
 def snippet(first_line: str) -> str:
