@@ -4,6 +4,7 @@ In: the objects of an overlay, fanfuse.yaml among them. Out: one line per fault,
 running cluster.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -11,6 +12,7 @@ from typing import Any, Final
 from fanfuse_all_in_one.deploying.egress import egress_of
 from tests.deploy.manifests import (
     ENDING,
+    TRACES,
     WORKLOADS,
     Cluster,
     Object,
@@ -22,8 +24,9 @@ from tests.deploy.manifests import (
     pools_served,
     port_number,
     runs_everything,
+    variables,
 )
-from tests.deploy.traffic import ANYWHERE, Flow, passed
+from tests.deploy.traffic import ANYWHERE, Flow, opened, passed, place_of
 
 _CLUSTER_WIDE: Final = ("Namespace", "ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition")
 _DNS: Final = "pods {'matchLabels': {'k8s-app': 'kube-dns'}} of namespace kube-system"
@@ -36,6 +39,12 @@ _KNOWN: Final = {
     *("PriorityClass", "PrometheusRule", "RuntimeClass", "ScaledObject", "Service", "ServiceAccount", "StorageClass"),
     *("TriggerAuthentication", "HorizontalPodAutoscaler", "VerticalPodAutoscaler", "Secret", "Ingress", "Gateway"),
 }
+_NODE_LABELS: Final = {
+    *("kubernetes.io/os", "kubernetes.io/arch", "kubernetes.io/hostname", "node.kubernetes.io/instance-type"),
+    *("topology.kubernetes.io/zone", "topology.kubernetes.io/region"),
+}
+"""Those that every kubelet or cloud sets (Kubernetes: well-known labels)."""
+_DISK_CLASS: Final = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
 _OF_KUBERNETES: Final = ("system-cluster-critical", "system-node-critical")
 
 
@@ -54,9 +63,10 @@ def guarded_by_a_policy(cluster: Cluster) -> Iterator[str]:
 
 
 def egress_is_what_a_pod_needs(cluster: Cluster) -> Iterator[str]:
-    """DNS for all, the bus for processes, for a worker the engines of its pools alone; nothing else."""
+    """DNS for all, the bus for processes, for a worker the engines of its pools alone; traces where they are stated."""
     for each in cluster.all(*WORKLOADS):
         wanted = {(_DNS, "53/UDP"), (_DNS, "53/TCP"), *_reached_on_the_bus(cluster, each), *_engines(cluster, each)}
+        wanted |= {place_of(url) for key, url in variables(pod(each)["containers"][0]).items() if key in TRACES}
         yield from _compared(each, passed(cluster, each, "Egress"), wanted, set(), "reach")
 
 
@@ -105,7 +115,7 @@ def _served_by_the_bus(cluster: Cluster, server: Object, container: Object) -> t
 def _compared(each: Object, found: dict[Flow, str], wanted: set[Flow], allowed: set[Flow], verb: str) -> Iterator[str]:
     for peer, port in sorted(found.keys() - wanted - allowed):
         yield f"{found[peer, port]} lets {name(each)} {verb} {peer} at {port}: nothing needs that"
-    for peer, port in sorted(wanted - found.keys()):
+    for peer, port in sorted(flow for flow in wanted - found.keys() if not opened(found, flow)):
         yield f"{name(each)} cannot {verb} {peer} at {port}: no policy of it lets that pass"
 
 
@@ -151,9 +161,12 @@ def what_pods_name_is_in_every_cluster(cluster: Cluster) -> Iterator[str]:
         for field, usual in (("nodeName", None), ("schedulerName", "default-scheduler"), ("dnsPolicy", "ClusterFirst")):
             if spec.get(field, usual) != usual:
                 yield f"{name(each)} has {field} {spec[field]}: leave it out"
-        own = [key for key in _node_labels(spec) if not key.startswith("kubernetes.io/")]
-        if own or spec.get("imagePullSecrets") or spec.get("hostAliases"):
-            yield f"{name(each)} names a node label, a pull secret or addresses that no cluster has: {own}"
+        for own in sorted(set(_node_labels(spec)) - _NODE_LABELS):
+            yield f"{name(each)} waits for a node with the label {own}, which only some clusters have"
+        if secrets := [row.get("name") for row in spec.get("imagePullSecrets", ())]:
+            yield f"{name(each)} has imagePullSecrets {secrets}: its ServiceAccount names them (deploy/README.md)"
+        if aliases := spec.get("hostAliases"):
+            yield f"{name(each)} has hostAliases {aliases}: addresses change, names don't"
 
 
 def _node_labels(spec: Mapping[str, Any]) -> Iterator[str]:
@@ -170,16 +183,19 @@ def objects_are_of_kinds_that_checks_know(cluster: Cluster) -> Iterator[str]:
             yield f"{name(each)} is of a kind that no check knows: write one, and list it"
 
 
-def classes_of_disks_are_in_every_cluster(cluster: Cluster) -> Iterator[str]:
-    """Without a class a claim gets the cluster's own; a class that is not there leaves it waiting."""
+def claims_get_their_disks(cluster: Cluster) -> Iterator[str]:
+    """Without a class a claim gets the cluster's own, and which others there are the operator knows (deploy/README.md).
+
+    The class "" is none: the claim waits for a disk that somebody makes by hand.
+    """
     claims = [(each, each) for each in cluster.all("PersistentVolumeClaim")]
     claims += [
         (each, one) for each in cluster.all("StatefulSet") for one in each["spec"].get("volumeClaimTemplates", ())
     ]
     for each, claim in claims:
-        named = claim["spec"].get("storageClassName")
-        if named and not cluster.has("StorageClass", named):
-            yield f"{name(each)} asks for a disk of StorageClass/{named}, which does not exist"
+        named = claim["spec"].get("storageClassName", "default")
+        if not _DISK_CLASS.fullmatch(named):
+            yield f"{name(each)} asks for a disk of the class '{named}', which can't be: leave it out, or name one"
         if claim["spec"].get("volumeMode", "Filesystem") != "Filesystem":
             yield f"{name(each)} asks for a disk without a file system"
 
@@ -192,5 +208,5 @@ BOUNDARIES: Final = (
     accounts_exist_and_may_do_nothing,
     what_pods_name_is_in_every_cluster,
     objects_are_of_kinds_that_checks_know,
-    classes_of_disks_are_in_every_cluster,
+    claims_get_their_disks,
 )

@@ -61,13 +61,16 @@ def images_are_of_the_process(cluster: Cluster) -> Iterator[str]:
 
 
 def images_are_of_one_version(cluster: Cluster) -> Iterator[str]:
-    """Fanfuse's own together, and each other image: an apply brings one version, and the next one another."""
+    """Fanfuse's own together, and each other image: an apply brings one version, and the next one another.
+
+    What is named by its digest alone says no version, and is fixed.
+    """
     found: dict[str, dict[str, list[str]]] = {}
     for each, container in cluster.containers():
         group = "fanfuse" if image(container) in SERVICES else image(container)
         last = container.get("image", "").rpartition("/")[2]
-        if _FIXED.fullmatch(last):
-            version = last.removeprefix(image(container))
+        if _FIXED.fullmatch(last) and f"{image(container)}@" not in last:
+            version = last.removeprefix(image(container)).partition("@")[0]
             found.setdefault(group, {}).setdefault(version, []).append(where(each, container))
     for group, versions in found.items():
         usual = max(versions, key=lambda version: len(versions[version]))

@@ -26,6 +26,7 @@ from fanfuse_runtime.settings import RuntimeSettings, SettingsError
 from tests.deploy.manifests import (
     COMMANDS,
     ENDING,
+    TRACES,
     WORKERS,
     Cluster,
     image,
@@ -149,7 +150,8 @@ def variables_are_known_and_valid(cluster: Cluster) -> Iterator[str]:
         ours = [key for key in counted if key.startswith("FANFUSE_") and not key.startswith("FANFUSE__")]
         for over in sorted(key for key in stated if key.startswith("FANFUSE__")):
             yield f"{where(each, container)} states {over}: pools and policies are made from fanfuse.yaml"
-        for key in sorted(key for key, value in stated.items() if "://" in value and key not in ("NATS_URL", *ours)):
+        addressed = {key for key, value in stated.items() if "://" in value}
+        for key in sorted(addressed - {"NATS_URL", *TRACES, *ours}):
             yield f"{where(each, container)} states {key}, an address that no policy opens (deploy/README.md)"
         for unknown in sorted(set(ours) - known):
             yield f"{where(each, container)} states {unknown}, which nothing reads"

@@ -26,6 +26,8 @@ WORKLOADS: Final = (*KEPT, *ENDING, "Pod")
 """Whatever makes pods: a planted one of a kind that we don't use must meet the same checks."""
 PROCESS: Final = "fanfuse.dev/process"
 WORKERS: Final = Stage.BACKEND_WORKERS.value
+TRACES: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+"""Variables with an address for traces, which an operator may state with a policy for it (deploy/README.md)."""
 COMMANDS: Final = "cli"
 """The image of the commands, and of everything in one process."""
 SERVICES: Final = frozenset({*(stage.value for stage in Stage), COMMANDS})

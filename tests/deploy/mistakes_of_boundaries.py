@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from tests.deploy.planting import POD, Mistake, add, change, drop, more, remove, text
+from tests.deploy.planting import POD, Mistake, add, change, drop, more, remove, text, variable
 
 _FUSER: Final = "Deployment/fuser"
 _WORKER: Final = "NetworkPolicy/worker-vector-main"
@@ -10,7 +10,7 @@ _REACH: Final = "egress_is_what_a_pod_needs"
 _SERVE: Final = "ingress_is_what_a_pod_serves"
 _ONE: Final = "objects_stand_once_in_one_namespace"
 _ACCOUNTS: Final = "accounts_exist_and_may_do_nothing"
-_DISKS: Final = "classes_of_disks_are_in_every_cluster"
+_DISKS: Final = "claims_get_their_disks"
 _CLAIM: Final = ("StatefulSet/nats", "spec", "volumeClaimTemplates", 0, "spec")
 _KINDS: Final = "objects_are_of_kinds_that_checks_know"
 _GPU: Final = {
@@ -88,10 +88,11 @@ BOUNDARIES: Final[tuple[Mistake, ...]] = (
     change(
         _SERVE, *_BUS, 0, "from", 0, "podSelector", "matchExpressions", 0, "values", to=["service"], told="Job/setup"
     ),
-    drop(_SERVE, *_BUS, 0, "from", told="StatefulSet/nats"),
-    drop(_SERVE, *_BUS, 0, "ports", told="StatefulSet/nats"),
+    drop(_SERVE, *_BUS, 0, "from", told="NetworkPolicy/nats lets StatefulSet/nats be reached by anywhere"),
+    drop(_SERVE, *_BUS, 2, "from", told="NetworkPolicy/nats lets StatefulSet/nats be reached by anywhere"),
+    drop(_SERVE, *_BUS, 0, "ports", told="NetworkPolicy/nats lets StatefulSet/nats be reached by"),
     drop(_SERVE, *_BUS, 1, told="StatefulSet/nats"),
-    change(_SERVE, *_BUS, 2, "from", 0, "namespaceSelector", to={}, told="StatefulSet/nats"),
+    change(_SERVE, *_BUS, 2, "from", 0, "namespaceSelector", to={}, told="be reached by every namespace"),
     change(
         _SERVE,
         *_BUS,
@@ -140,13 +141,20 @@ BOUNDARIES: Final[tuple[Mistake, ...]] = (
             ("schedulerName", "mine"),
             ("dnsPolicy", "Default"),
             ("nodeSelector", {"disk": "ssd"}),
-            ("imagePullSecrets", [{"name": "pull"}]),
+            ("nodeSelector", {"kubernetes.io/rack": "a"}),
+            ("nodeSelector", {"topology.kubernetes.io/zones": "a"}),
             ("hostAliases", [{"ip": "192.0.2.1", "hostnames": ["nats"]}]),
         )
     ),
-    change(_DISKS, *_CLAIM, "storageClassName", to="fast"),
+    change(_USUAL, _FUSER, *POD, "imagePullSecrets", to=[{"name": "pull"}], told="imagePullSecrets ['pull']"),
+    change(_USUAL, _FUSER, *POD, "hostAliases", to=[{"ip": "192.0.2.1"}], told="hostAliases"),
+    more(_REACH, _WORKER, "spec", "egress", item=rule("observability", 4317), told="worker-vector-main"),
+    variable(_REACH, _FUSER, "OTEL_EXPORTER_OTLP_ENDPOINT", "http://traces.observability.svc:4317"),
+    variable(_REACH, _FUSER, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://traces:4317"),
+    change(_DISKS, *_CLAIM, "storageClassName", to=""),
+    change(_DISKS, *_CLAIM, "storageClassName", to="Fast Disk"),
     change(_DISKS, *_CLAIM, "volumeMode", to="Block"),
-    change(_DISKS, "PersistentVolumeClaim/all-in-one", "spec", "storageClassName", to="fast", overlay="dev"),
+    change(_DISKS, "PersistentVolumeClaim/all-in-one", "spec", "storageClassName", to="", overlay="dev"),
     change(_USUAL, _FUSER, *POD, "affinity", to={"nodeAffinity": _GPU}),
     add(_KINDS, "LimitRange", spec={"limits": [{"type": "Container", "max": {"memory": "512Mi"}}]}),
     add(_KINDS, "ResourceQuota", spec={"hard": {"pods": "5"}}),

@@ -162,6 +162,7 @@ CONTAINERS: Final[tuple[Mistake, ...]] = (
     change(_VERSION, _FUSER, *SERVICE, "image", to="fanfuse/fuser:0.1.1"),
     change(_VERSION, "StatefulSet/nats", *SERVER, "image", to="nats:2.14.0-alpine"),
     first(_VERSION, image="fanfuse/cli:0.0.9"),
+    first(_VERSION, image=f"fanfuse/cli:0.0.9@sha256:{'0' * 64}"),
     change(_STARTS, _FUSER, *SERVICE, "command", to=["python", "-m", "fanfuse_classifier"]),
     change(_STARTS, _FUSER, *SERVICE, "args", to=["--help"]),
     change(_STARTS, "Job/setup", *POD, "containers", "setup", "args", 1, to="nats"),

@@ -44,7 +44,7 @@ OPERATING: Final[tuple[Mistake, ...]] = (
     drop(_STOPS, _NATS, *_GRACE),
     text(_STOPS, "nats.conf", "lame_duck_duration: 30s", "lame_duck_duration: 2m", told=_NATS),
     text(_STOPS, "nats.conf", "lame_duck_duration", "# lame_duck_duration", told=_NATS),
-    drop(_AWAY, _NATS, *SERVER, "lifecycle"),
+    drop(_AWAY, _NATS, *SERVER, "lifecycle", told="it has no preStop"),
     change(
         _AWAY,
         _NATS,
@@ -85,7 +85,13 @@ OPERATING: Final[tuple[Mistake, ...]] = (
     variable(_COPIES, _SETUP, "FANFUSE_STREAM_REPLICAS", None),
     variable(_COPIES, "Deployment/health", "FANFUSE_STREAM_REPLICAS", "2"),
     variable(_COPIES, "Deployment/all-in-one", "FANFUSE_STREAM_REPLICAS", "3", overlay="dev"),
-    drop(_AGAIN, _NATS, *POD, "shareProcessNamespace"),
+    drop(
+        _AGAIN,
+        _NATS,
+        *POD,
+        "shareProcessNamespace",
+        told="StatefulSet/nats does not read its configuration again: share",
+    ),
     drop(_AGAIN, _NATS, *_RELOADER),
     change(
         _AGAIN, _NATS, *_RELOADER, "volumeMounts", "tls", "mountPath", to="/etc/other", also=("files_named_are_there",)
@@ -103,6 +109,10 @@ OPERATING: Final[tuple[Mistake, ...]] = (
     ),
     change("servers_have_names", _NATS, *SERVER, "env", "POD_NAME", to={"name": "POD_NAME", "value": "nats"}),
     drop("servers_have_names", _NATS, *SERVER, "env", "POD_NAME"),
+    *(
+        text("servers_have_names", "nats.conf", "server_name: $POD_NAME", f"server_name: {called}", told=_NATS)
+        for called in ('"nats"', "nats", '"$POD_NAME"', "$POD", "$GOMEMLIMIT")
+    ),
     change(_FIT, _NATS, *_CLAIM, "resources", "requests", "storage", to="5Gi"),
     text(_FIT, "nats.conf", "max_file_store: 10GB", "max_file_store: 30GB", told=_NATS),
     text(_FIT, "nats.conf", "max_file_store", "# max_file_store", told=_NATS),

@@ -102,7 +102,7 @@ PORTS: Final[tuple[Mistake, ...]] = (
         told="nats",
         also=("services_lead_to_one_workload",),
     ),
-    change("addresses_lead_to_the_bus", _BUS, "spec", "ports", 0, "port", to=4223, told="nats"),
+    change("addresses_lead_to_the_bus", _BUS, "spec", "ports", 0, "port", to=4223),
     remove("addresses_lead_to_the_bus", _BUS, told="nats"),
     change("probes_ask_what_answers", _FUSER, *_LIVE, "httpGet", "path", to="/readyz"),
     change("probes_ask_what_answers", _FUSER, *_READY, "httpGet", "path", to="/ready"),
@@ -145,5 +145,5 @@ PORTS: Final[tuple[Mistake, ...]] = (
     remove("every_process_is_scraped", "PodMonitor/fanfuse", told="scraped by nobody"),
     variable("addresses_lead_to_the_bus", _FUSER, "NATS_URL", "nats://nats.other:4222"),
     variable("addresses_lead_to_the_bus", _FUSER, "NATS_URL", "nats://nats-headless:4222"),
-    variable("variables_are_known_and_valid", _FUSER, "OTEL_EXPORTER_OTLP_ENDPOINT", "http://traces:4317"),
+    variable("variables_are_known_and_valid", _FUSER, "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "http://metrics:4317"),
 )

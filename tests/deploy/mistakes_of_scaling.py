@@ -35,7 +35,7 @@ SCALING: Final[tuple[Mistake, ...]] = (
     drop("bounds_are_stated_and_hold", *_SPEC, "maxReplicaCount"),
     change("bounds_are_stated_and_hold", *_SPEC, "idleReplicaCount", to=3),
     drop("bounds_are_stated_and_hold", *_SPEC, "fallback"),
-    change("bounds_are_stated_and_hold", *_SPEC, "fallback", "replicas", to=1),
+    change("bounds_are_stated_and_hold", *_SPEC, "fallback", to={"failureThreshold": 3, "replicas": 1}),
     change("bounds_are_stated_and_hold", *_SPEC, "fallback", "replicas", to=0),
     change("bounds_are_stated_and_hold", *_SPEC, "fallback", "replicas", to=50),
     change(_KEEPS, *_BEHAVIOUR, "behavior", "scaleUp", "selectPolicy", to="Disabled"),

@@ -85,7 +85,7 @@ def _waits_s(hook: dict[str, Any]) -> float:
 def servers_send_clients_away_before_they_stop(cluster: Cluster) -> Iterator[str]:
     """Lame duck by the pid file that the server writes; and SIGTERM for all, which is what drains."""
     for each, container in cluster.servers():
-        command = container.get("lifecycle", {}).get("preStop", {}).get("exec", {}).get("command")
+        command = container.get("lifecycle", {}).get("preStop", {}).get("exec", {}).get("command", "it has no preStop")
         if command != ["nats-server", f"-sl=ldm={stated(cluster, 'nats.conf', 'pid_file')}"]:
             yield f"{where(each, container)} cuts its clients off when it stops: {command}"
     for each, container in cluster.containers():

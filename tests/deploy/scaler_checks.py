@@ -43,7 +43,11 @@ def scaled_objects_fit_their_targets(cluster: Cluster) -> Iterator[str]:
 
 
 def bounds_are_stated_and_hold(cluster: Cluster) -> Iterator[str]:
-    """`fallback` is what runs while nobody knows the lag: none would be an outage, more than the most is refused."""
+    """`fallback` is what runs while nobody knows the lag: none would be an outage, more than the most is refused.
+
+    With `currentReplicasIfHigher` those that run go on, and the HPA never goes below the least: there fewer take
+    nothing away. With another behaviour they do, when a burst and a blind scaler come together.
+    """
     for each in cluster.all("ScaledObject"):
         spec = each["spec"]
         least, most = spec.get("minReplicaCount", 0), spec.get("maxReplicaCount")
@@ -51,8 +55,10 @@ def bounds_are_stated_and_hold(cluster: Cluster) -> Iterator[str]:
             yield f"{name(each)} has bounds that contradict themselves: {least} to {most}"
             continue
         replicas = spec.get("fallback", {}).get("replicas")
-        if replicas is None or not max(least, 1) <= replicas <= most:
-            yield f"{name(each)} falls back to {replicas} replicas: state {max(least, 1)} to {most}"
+        keeps = spec.get("fallback", {}).get("behavior") == "currentReplicasIfHigher"
+        needed = 1 if keeps else max(least, 1)
+        if replicas is None or not needed <= replicas <= most:
+            yield f"{name(each)} falls back to {replicas} replicas: state {needed} to {most}"
         if not 1 <= spec.get("fallback", {}).get("failureThreshold", 1) <= _BLIND:
             yield f"{name(each)} goes on blind: fallback.failureThreshold"
 

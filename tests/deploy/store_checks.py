@@ -28,7 +28,9 @@ from tests.deploy.nats_conf import bytes_of, lines_of, stated
 
 _PAYLOAD: Final = 2.0**20
 """What nats-server takes where nothing is stated."""
-_VARIABLE: Final = re.compile(r"\$([A-Z_]+)$", re.MULTILINE)
+_VARIABLE: Final = re.compile(r"[:= ]\$(\w+)[,;]?\s*$", re.MULTILINE)
+"""Without quotes: in them it is plain text."""
+_SERVER_NAME: Final = re.compile(r"^\s*server_name\s*[:= ]\s*(\S+)", re.MULTILINE)
 
 
 def servers_read_their_configuration(cluster: Cluster) -> Iterator[str]:
@@ -57,8 +59,10 @@ def what_changes_is_read_again(cluster: Cluster) -> Iterator[str]:
         mounts = {mount["mountPath"] for one in seen for mount in one.get("volumeMounts", ())}
         stored = stated(cluster, "nats.conf", "store_dir")
         wanted = {mount["mountPath"] for mount in server.get("volumeMounts", ())} - {stored}
-        if not pod(each).get("shareProcessNamespace") or mounts != wanted:
-            yield f"{name(each)} does not read its configuration again: {sorted(wanted ^ mounts)}"
+        if not pod(each).get("shareProcessNamespace"):
+            yield f"{name(each)} does not read its configuration again: shareProcessNamespace is off, nobody signals it"
+        if mounts != wanted:
+            yield f"{name(each)} does not read its configuration again: the reloader mounts other than {sorted(wanted)}"
         started = [[*one.get("command", ()), *one.get("args", ())][:2] for one in seen]
         if [(command[:1], command[1:]) for command in started] != [(["/bin/sh"], ["/etc/nats/reload.sh"])]:
             yield f"{name(each)} has nobody who runs reload.sh: {started}"
@@ -85,13 +89,15 @@ def servers_have_names(cluster: Cluster) -> Iterator[str]:
     """Two servers of one name are one to the cluster. What the configuration takes from the environment is there."""
     for each, container in cluster.servers():
         rows = {row["name"]: row for row in container.get("env", ())}
-        for variable in sorted(set(_VARIABLE.findall(lines_of(cluster, "nats.conf")))):
-            if variable not in rows:
-                yield f"{where(each, container)} lacks {variable}, which nats.conf reads"
-        named = rows.get(stated(cluster, "nats.conf", "server_name").lstrip("$"), {})
+        read = set(_VARIABLE.findall(lines_of(cluster, "nats.conf")))
+        yield from (
+            f"{where(each, container)} lacks {one}, which nats.conf reads" for one in sorted(read - rows.keys())
+        )
+        called = "".join(_SERVER_NAME.findall(lines_of(cluster, "nats.conf")))
+        named = rows.get(called.strip("$,;"), {}) if called.startswith("$") else {"value": called}
         field = named.get("valueFrom", {}).get("fieldRef", {}).get("fieldPath")
-        if each["spec"].get("replicas", 1) > 1 and field != "metadata.name" and named:
-            yield f"{where(each, container)} has one name for all servers: take metadata.name"
+        if each["spec"].get("replicas", 1) > 1 and called and named and field != "metadata.name":
+            yield f"{where(each, container)} has one name for all servers, {called}: take metadata.name"
 
 
 def servers_form_one_closed_cluster(cluster: Cluster) -> Iterator[str]:

@@ -3,13 +3,17 @@
 In: the objects of an overlay. Out: (peer, port) as text, by what the policies state. It judges nothing: checks do.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from tests.deploy.manifests import Cluster, Object, every_container, labels, matches, name, port_number
 
 _SPACE: Final = "kubernetes.io/metadata.name"
 ANYWHERE: Final = "anywhere"
+_EVERY_SPACE: Final = "every namespace"
+_EVERY_PORT: Final = "every port and more"
+_PORTS: Final = {"http": 80, "https": 443}
 Flow = tuple[str, str]
 """A peer, and a port with its protocol, such as 4222/TCP."""
 
@@ -47,9 +51,24 @@ def _workload(cluster: Cluster, who: str) -> Object | None:
 def _port(target: Object | None, row: Mapping[str, Any]) -> str:
     port, protocol = row.get("port"), row.get("protocol", "TCP")
     if port is None or "endPort" in row:
-        return f"{port or 'every port'} and more/{protocol}"
+        return f"{f'{port} and more' if port else _EVERY_PORT}/{protocol}"
     containers = every_container(target) if target is not None else []
     return f"{port_number(containers, port, protocol) or port}/{protocol}"
+
+
+def opened(found: Iterable[Flow], flow: Flow) -> bool:
+    """True if a rule for everybody, or for every port, lets it pass."""
+    (peer, port), there = flow, set(found)
+    ports = (port, f"{_EVERY_PORT}/{port.rpartition('/')[2]}")
+    return any((who, at) in there for who in (peer, ANYWHERE, _EVERY_SPACE) for at in ports)
+
+
+def place_of(url: str) -> Flow:
+    """Where a policy must let out to for an address: its namespace as `<service>.<namespace>.svc…`, or anywhere."""
+    parts = urlsplit(url)
+    tokens = (parts.hostname or "").split(".")
+    place = f"namespace {tokens[1]}" if tokens[2:3] == ["svc"] else ANYWHERE
+    return place, f"{parts.port or _PORTS.get(parts.scheme)}/TCP"
 
 
 def _who(cluster: Cluster, peer: Mapping[str, Any]) -> list[str]:
@@ -68,7 +87,7 @@ def _spaces(selector: Mapping[str, Any]) -> list[str]:
     by_label = selector.get("matchLabels") or {}
     rows: list[dict[str, Any]] = selector.get("matchExpressions") or []
     if not by_label and not rows:
-        return ["every namespace"]
+        return [_EVERY_SPACE]
     if set(by_label) == {_SPACE} and not rows:
         return [f"namespace {by_label[_SPACE]}"]
     names = [row["values"] for row in rows if (row["key"], row["operator"]) == (_SPACE, "In")]
