@@ -41,7 +41,7 @@ from tests.deploy.manifests import (
     where,
 )
 from tests.deploy.mounts import keys_of, mount_at, mounts, secrets_seen
-from tests.deploy.nats_conf import lines_of
+from tests.deploy.nats_conf import has_users, lines_of
 
 _SETTINGS: Final = (
     RuntimeSettings, ClassifierSettings, RouterSettings, WorkerSettings, FuserSettings, HealthSettings,
@@ -83,12 +83,12 @@ def everybody_can_prove_who_they_are(cluster: Cluster) -> Iterator[str]:
 
     Its pod waits for the key: the kubelet says what is missing, a process would only end again and again.
     """
-    has_users, has_tls = "no_auth_user" not in lines_of(cluster, "users.conf"), "tls" in lines_of(cluster, "tls.conf")
+    users, has_tls = has_users(cluster), "tls" in lines_of(cluster, "tls.conf")
     for each, container in cluster.processes():
         stated = variables(container)
-        if has_users and stated.get("FANFUSE_NATS_USER") not in cluster.users:
+        if users and stated.get("FANFUSE_NATS_USER") not in cluster.users:
             yield f"{where(each, container)} is the user {stated.get('FANFUSE_NATS_USER')}, whom the bus does not know"
-        if has_users and not stated.keys() & set(_KEY_VARIABLES):
+        if users and not stated.keys() & set(_KEY_VARIABLES):
             yield f"{where(each, container)} has no key for the bus"
         if has_tls and "FANFUSE_NATS_CA_FILE" not in stated:
             yield f"{where(each, container)} does not know who signed the bus's certificate"
@@ -96,7 +96,7 @@ def everybody_can_prove_who_they_are(cluster: Cluster) -> Iterator[str]:
         if any(source.optional for mount in keys if mount is not None for source in mount.sources):
             yield f"{where(each, container)} starts without its key"
         seen = [source for mount in mounts(cluster, each, container) for source in mount.sources]
-        if not has_users and any(source.kind == "Secret" and not source.optional for source in seen):
+        if not users and any(source.kind == "Secret" and not source.optional for source in seen):
             yield f"{where(each, container)} waits for a key that nobody makes where the bus has no users"
 
 

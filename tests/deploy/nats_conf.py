@@ -19,6 +19,11 @@ def stated(cluster: Cluster, file: str, key: str) -> str:
     return found[1] if found else ""
 
 
+def has_users(cluster: Cluster) -> bool:
+    """True where users are known by their keys; in users.conf of a first look anybody is let in."""
+    return '"nkey"' in lines_of(cluster, "users.conf")
+
+
 def bytes_of(cluster: Cluster, key: str) -> float:
     """A size of nats.conf; 0 where it is not stated, which means all there is."""
     return quantity(stated(cluster, "nats.conf", key) or 0)

@@ -12,6 +12,7 @@ from fanfuse_contracts.permissions import SETUP
 from tests.deploy.boundary_checks import BOUNDARIES
 from tests.deploy.container_checks import CONTAINERS
 from tests.deploy.file_checks import FILES
+from tests.deploy.granted_checks import GRANTED
 from tests.deploy.identity_checks import IDENTITIES, the_operators_file_is_valid
 from tests.deploy.manifests import (
     ENDING,
@@ -160,6 +161,7 @@ CHECKS: Final = (
     *PROBES,
     *FILES,
     *IDENTITIES,
+    *GRANTED,
     *BOUNDARIES,
     *STORES,
     *WORDS,

@@ -12,11 +12,12 @@ from tests.deploy.mistakes_of_operating import OPERATING
 from tests.deploy.mistakes_of_ports import PORTS
 from tests.deploy.mistakes_of_scaling import SCALING
 from tests.deploy.mistakes_of_selecting import SELECTING
+from tests.deploy.mistakes_of_users import USERS
 from tests.deploy.operating_checks import CHECKS
 from tests.deploy.planting import Mistake, spoken
 from tests.deploy.rendered import Objects
 
-PLANTED = (*SELECTING, *PORTS, *SCALING, *CONTAINERS, *FILES, *IDENTITIES, *BOUNDARIES, *OPERATING)
+PLANTED = (*SELECTING, *PORTS, *SCALING, *CONTAINERS, *FILES, *IDENTITIES, *USERS, *BOUNDARIES, *OPERATING)
 
 
 def called(value: Any) -> str:
