@@ -3,8 +3,11 @@
 In: the objects of an overlay. Out: one line per fault, with the object and container that has it.
 """
 
+import functools
+import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final
 
 from fanfuse_contracts.permissions import SETUP
@@ -31,6 +34,9 @@ from tests.deploy.manifests import (
 
 _FIXED: Final = re.compile(r"[^:@]+(:(?!latest$)[\w.-]+(@sha256:[0-9a-f]{64})?|@sha256:[0-9a-f]{64})")
 _LEAST_MEMORY: Final = 2.0**20
+_MEASURED: Final = Path(__file__).resolve().parents[2] / "deploy" / "sizing.json"
+_BIG_NODE: Final = {"cpu": 64.0, "memory": 256 * 2.0**30}
+"""More than that is a unit that was forgotten: no scheduler finds room for it."""
 
 
 def images_are_fixed(cluster: Cluster) -> Iterator[str]:
@@ -105,6 +111,27 @@ def resources_are_bounded(cluster: Cluster) -> Iterator[str]:
                 yield f"{where(each, container)} can't run with {part}"
 
 
+def resources_are_of_their_size(cluster: Cluster) -> Iterator[str]:
+    """Each process may have the memory that it was measured to take under load (docs/sizing.md), and fits on a node."""
+    for each, container in (*cluster.processes(), *cluster.servers()):
+        limit = container.get("resources", {}).get("limits", {}).get("memory", "1Gi")
+        least = _memory().get(image(container), min(_memory().values()))
+        if _LEAST_MEMORY <= quantity(limit) < least:
+            yield f"{where(each, container)} is killed at {limit} of memory: it takes {least / 1e6:.0f} MB (sizing.md)"
+    for each, container in cluster.containers():
+        for part in ("requests", "limits"):
+            for what, amount in container.get("resources", {}).get(part, {}).items():
+                if quantity(amount) > _BIG_NODE.get(what, quantity(amount)):
+                    yield f"{where(each, container)} has {part} of {amount} of {what}: no node has that"
+
+
+@functools.cache
+def _memory() -> dict[str, float]:
+    """Bytes by the image. Commands were not measured by themselves: the least of all."""
+    found = json.loads(_MEASURED.read_text(encoding="utf-8"))
+    return {name: row["rss_mb"] * 1e6 for name, row in {**found["stages"], "nats": found["broker"]}.items()}
+
+
 def pods_are_restricted(cluster: Cluster) -> Iterator[str]:
     """The Pod Security Standard `restricted`, and a root that can't be written."""
     for each in cluster.all(*WORKLOADS):
@@ -168,6 +195,7 @@ CONTAINERS: Final = (
     images_are_of_one_version,
     images_start_as_they_are_made_to,
     resources_are_bounded,
+    resources_are_of_their_size,
     pods_are_restricted,
     nothing_of_the_node_is_shared,
 )

@@ -36,6 +36,8 @@ def first(check: str, which: str = _FUSER, key: str = "initContainers", **parts:
 _NAMES: Final = "names_are_unique_and_fit"
 _TOKEN: Final = {"name": "token", "projected": {"sources": [{"serviceAccountToken": {"path": "token"}}]}}
 _VERSION: Final = "images_are_of_one_version"
+_SIZE: Final = "resources_are_of_their_size"
+_SMALL: Final = {"cpu": "10m", "memory": "16Mi"}
 _STARTS: Final = "images_start_as_they_are_made_to"
 _ENGINES: Final = [{"secretRef": {"name": "fanfuse-engines", "optional": True}}]
 CONTAINERS: Final[tuple[Mistake, ...]] = (
@@ -116,6 +118,17 @@ CONTAINERS: Final[tuple[Mistake, ...]] = (
     first("resources_are_bounded", resources=None),
     first("resources_are_bounded", resources=SOUND["resources"] | {"requests": {"cpu": "2", "memory": "1Mi"}}),
     first("resources_are_bounded", "StatefulSet/nats", resources={"limits": {"cpu": 1}}, volumeMounts=None, args=None),
+    *(
+        change(_SIZE, which, *path, "resources", to={"requests": low, "limits": high})
+        for which, path, low, high in (
+            (_FUSER, SERVICE, _SMALL, {"cpu": "1", "memory": "32Mi"}),
+            ("Deployment/classifier", SERVICE, _SMALL, {"cpu": "1", "memory": "128Mi"}),
+            ("Job/setup", (*POD, "containers", "setup"), _SMALL, {"cpu": "1", "memory": "48Mi"}),
+            (_FUSER, SERVICE, {"cpu": "250", "memory": "256Mi"}, {"cpu": "250", "memory": "1Gi"}),
+            (_FUSER, SERVICE, _SMALL, {"cpu": "250", "memory": "1Gi"}),
+            (_FUSER, SERVICE, _SMALL, {"cpu": "1", "memory": "256Ti"}),
+        )
+    ),
     change("pods_are_restricted", _FUSER, *POD, "securityContext", "runAsUser", to=None),
     drop("pods_are_restricted", _FUSER, *POD, "securityContext", "runAsNonRoot"),
     change("pods_are_restricted", _FUSER, *_RIGHTS, "readOnlyRootFilesystem", to=False),

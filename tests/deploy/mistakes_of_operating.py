@@ -22,6 +22,7 @@ _COPIES: Final = "copies_are_as_many_as_servers"
 _COMES: Final = "what_changes_comes_into_the_pod"
 _AGAIN: Final = "what_changes_is_read_again"
 _FIT: Final = "stores_fit_their_disk_and_memory"
+_FULL: Final = "alerts_come_before_the_store_is_full"
 _LASTS: Final = "streams_outlive_their_servers"
 _RELOADER: Final = (*POD, "containers", "reloader")
 _CLAIM: Final = ("spec", "volumeClaimTemplates", 0, "spec")
@@ -113,7 +114,7 @@ OPERATING: Final[tuple[Mistake, ...]] = (
         text("servers_have_names", "nats.conf", "server_name: $POD_NAME", f"server_name: {called}", told=_NATS)
         for called in ('"nats"', "nats", '"$POD_NAME"', "$POD", "$GOMEMLIMIT")
     ),
-    change(_FIT, _NATS, *_CLAIM, "resources", "requests", "storage", to="5Gi"),
+    change(_FIT, _NATS, *_CLAIM, "resources", "requests", "storage", to="5Gi", also=(_FULL,)),
     text(_FIT, "nats.conf", "max_file_store: 10GB", "max_file_store: 30GB", told=_NATS),
     text(_FIT, "nats.conf", "max_file_store", "# max_file_store", told=_NATS),
     text(_FIT, "nats.conf", "max_memory_store: 640MB", "max_memory_store: 4GB", told=_NATS),
@@ -137,7 +138,7 @@ OPERATING: Final[tuple[Mistake, ...]] = (
     change(_KIND, _FUSER, "spec", "progressDeadlineSeconds", to=30),
     more(_READ, _NATS, *SERVER, "args", item="--port=4333"),
     text(_TAKES, "nats.conf", "max_memory_store: 640MB", "max_memory_store: 64MB"),
-    text(_TAKES, "nats.conf", "max_file_store: 10GB", "max_file_store: 1GB"),
+    text(_TAKES, "nats.conf", "max_file_store: 10GB", "max_file_store: 1GB", also=(_FULL,)),
     text(_TAKES, "nats.conf", "max_payload: 1MB", "max_payload: 64KB"),
     change(_STOPS, _FUSER, *SERVICE, "lifecycle", to={"preStop": {"exec": {"command": ["/bin/sleep", "25"]}}}),
     change(_STOPS, _FUSER, *SERVICE, "lifecycle", to={"preStop": {"exec": {"command": ["sh", "-c", "sleep 1m"]}}}),

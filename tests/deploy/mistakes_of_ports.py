@@ -10,9 +10,6 @@ _MONITOR: Final = ("PodMonitor/fanfuse", "spec")
 _ENDPOINT: Final = (*_MONITOR, "podMetricsEndpoints", 0)
 _READY: Final = (*SERVICE, "readinessProbe")
 _LIVE: Final = (*SERVICE, "livenessProbe")
-_ALERTS: Final = "alerts_speak_of_what_is_there"
-_FILLING: Final = "PrometheusRule/fanfuse-volumes"
-_EXPR: Final = (_FILLING, "spec", "groups", 0, "rules", 0, "expr")
 _TIME: Final = "probes_leave_time_and_find_the_dead"
 _PORTS: Final = (*SERVICE, "ports")
 
@@ -138,10 +135,6 @@ PORTS: Final[tuple[Mistake, ...]] = (
     change(_TIME, _FUSER, *SERVICE, "startupProbe", "failureThreshold", to=6000),
     change(_TIME, _FUSER, *_LIVE, "timeoutSeconds", to=500),
     change("every_process_is_scraped", *_ENDPOINT, "interval", to="10m"),
-    change(_ALERTS, _FILLING, "metadata", "namespace", to="monitoring", also=("objects_stand_once_in_one_namespace",)),
-    change(_ALERTS, *_EXPR, to='x{namespace="fanfuze"} > 1'),
-    change(_ALERTS, *_EXPR, to='x{persistentvolumeclaim=~"store-nats-.+"} > 1'),
-    both(remove(_ALERTS, "PrometheusRule/fanfuse", told="PrometheusRule"), remove("", _FILLING)),
     remove("every_process_is_scraped", "PodMonitor/fanfuse", told="scraped by nobody"),
     variable("addresses_lead_to_the_bus", _FUSER, "NATS_URL", "nats://nats.other:4222"),
     variable("addresses_lead_to_the_bus", _FUSER, "NATS_URL", "nats://nats-headless:4222"),

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from fanfuse_contracts import limits
 from fanfuse_contracts.permissions import SETUP
+from tests.deploy.alert_checks import ALERTS
 from tests.deploy.boundary_checks import BOUNDARIES
 from tests.deploy.container_checks import CONTAINERS
 from tests.deploy.file_checks import FILES
@@ -159,6 +160,7 @@ CHECKS: Final = (
     *SCALING,
     *CONTAINERS,
     *PROBES,
+    *ALERTS,
     *FILES,
     *IDENTITIES,
     *GRANTED,

@@ -3,13 +3,11 @@
 In: the objects of an overlay. Out: one line per fault, with the object and container that has it.
 """
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
-from tests.deploy.manifests import ENDING, KEPT, Cluster, Object, is_process, name, pod, seconds, where
+from tests.deploy.manifests import ENDING, KEPT, Cluster, is_process, name, pod, seconds, where
 
-_MATCHER: Final = re.compile(r'\b(namespace|persistentvolumeclaim)=~?"([^"]+)"')
 _PROBE_S: Final = 5
 _OF_PROCESSES: Final = {"startupProbe": "/healthz", "livenessProbe": "/healthz", "readinessProbe": "/readyz"}
 """Liveness looks at no engine and no bus: a dead one must restart nobody."""
@@ -101,29 +99,9 @@ def every_process_is_scraped(cluster: Cluster) -> Iterator[str]:
             yield f"{where(each, container)} is scraped by nobody"
 
 
-def alerts_speak_of_what_is_there(cluster: Cluster) -> Iterator[str]:
-    """An alert of a namespace or a volume of another name never fires."""
-    if cluster.available and not any(cluster.all("PrometheusRule")):
-        yield "PrometheusRule: nobody is told of anything"
-    for rule in cluster.all("PrometheusRule"):
-        claims = [f"{claim}-{name(each).partition('/')[2]}-0" for each, claim in _claims(cluster)]
-        for expr in (row["expr"] for group in rule["spec"].get("groups", ()) for row in group["rules"]):
-            for label, pattern in _MATCHER.findall(expr):
-                there = [rule["metadata"].get("namespace", "")] if label == "namespace" else claims
-                if not any(re.fullmatch(pattern, one) for one in there):
-                    yield f"{name(rule)} watches the {label} {pattern}: there are {there}"
-
-
-def _claims(cluster: Cluster) -> Iterator[tuple[Object, str]]:
-    for each in cluster.all("StatefulSet"):
-        for claim in each["spec"].get("volumeClaimTemplates", ()):
-            yield each, claim["metadata"]["name"]
-
-
 PROBES: Final = (
     probes_are_there_and_have_time,
     probes_ask_what_answers,
     probes_leave_time_and_find_the_dead,
     every_process_is_scraped,
-    alerts_speak_of_what_is_there,
 )

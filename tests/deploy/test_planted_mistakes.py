@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.deploy.mistakes_of_alerts import ALERTS
 from tests.deploy.mistakes_of_boundaries import BOUNDARIES
 from tests.deploy.mistakes_of_containers import CONTAINERS, FIRST
 from tests.deploy.mistakes_of_files import FILES
@@ -17,7 +18,7 @@ from tests.deploy.operating_checks import CHECKS
 from tests.deploy.planting import Mistake, spoken
 from tests.deploy.rendered import Objects
 
-PLANTED = (*SELECTING, *PORTS, *SCALING, *CONTAINERS, *FILES, *IDENTITIES, *USERS, *BOUNDARIES, *OPERATING)
+PLANTED = (*SELECTING, *PORTS, *SCALING, *CONTAINERS, *FILES, *IDENTITIES, *USERS, *ALERTS, *BOUNDARIES, *OPERATING)
 
 
 def called(value: Any) -> str:
