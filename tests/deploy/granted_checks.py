@@ -95,8 +95,8 @@ def _wanted(cluster: Cluster, found: Accounts) -> Accounts:
     users = UsersFile(services=dict.fromkeys(services, _ANY_KEY), tenants=dict.fromkeys(tenants, _ANY_KEY))
     if not apart and "exports" not in found[ACCOUNT]:
         return _read(render_one_account(users, pools)) or {}
-    stated = [found[name].get("limits", {}).get("max_connections") for name in sorted(apart)]
-    connections = next((one for one in stated if one), limits.TENANT_CONNECTIONS)
+    most = [found[name].get("limits", {}).get("max_connections") for name in sorted(apart)]
+    connections = next((one for one in most if one), limits.TENANT_CONNECTIONS)
     return _read(render_account_per_tenant(users, pools, connections)) or {}
 
 
@@ -112,9 +112,16 @@ def _compared_users(account: str, found: Mapping[str, Any], wanted: Mapping[str,
         elif called not in grants:
             who = f"{called or 'somebody'} ({key})"
             yield f"users.conf lets {who} into the account {account}: by these rights no user that is needed here"
-        elif row["permissions"] != grants[called]:
+        elif _sorted(row["permissions"]) != _sorted(grants[called]):
             differs = _differences(row["permissions"], grants[called])
             yield f"users.conf gives {called} other rights than contracts: {differs}"
+
+
+def _sorted(value: Any) -> Any:
+    """Lists in one order, for to the server none counts."""
+    if isinstance(value, dict):
+        return {key: _sorted(one) for key, one in value.items()}
+    return sorted(map(_sorted, value), key=str) if isinstance(value, list) else value
 
 
 def _differences(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
@@ -129,7 +136,7 @@ def _differences(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[st
 def _compared_parts(account: str, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> Iterator[str]:
     """What an account shows to others, takes from them, and may have at a time."""
     for part in sorted((found.keys() | wanted.keys()) - _APART):
-        if found.get(part) != wanted.get(part):
+        if _sorted(found.get(part)) != _sorted(wanted.get(part)):
             yield f"users.conf gives the account {account} other {part} than contracts"
 
 

@@ -16,10 +16,15 @@ from tests.deploy.rendered import Objects
 
 Path = tuple[str | int, ...]
 POOLS: Final = tuple((kind, "main") for kind in Kind)
-CONSUMERS: Final = {
-    spec.durable: spec.stream
-    for spec in (*streams.CONSUMERS, *(streams.pool_consumer(kind, pool) for kind, pool in POOLS))
-}
+
+
+def consumers_of(pools: Iterable[tuple[Kind, str]]) -> dict[str, str]:
+    """Those that the setup step creates: durable to stream."""
+    specs = (*streams.CONSUMERS, *(streams.pool_consumer(kind, pool) for kind, pool in pools))
+    return {spec.durable: spec.stream for spec in specs}
+
+
+CONSUMERS: Final = consumers_of(POOLS)
 POD: Final[Path] = ("spec", "template", "spec")
 SERVICE: Final[Path] = (*POD, "containers", "service")
 SERVER: Final[Path] = (*POD, "containers", "nats")

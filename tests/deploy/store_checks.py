@@ -94,7 +94,7 @@ def servers_have_names(cluster: Cluster) -> Iterator[str]:
             f"{where(each, container)} lacks {one}, which nats.conf reads" for one in sorted(read - rows.keys())
         )
         called = "".join(_SERVER_NAME.findall(lines_of(cluster, "nats.conf")))
-        named = rows.get(called.strip("$,;"), {}) if called.startswith("$") else {"value": called}
+        named: Object = rows.get(called.strip("$,;"), {}) if called.startswith("$") else {"value": called}
         field = named.get("valueFrom", {}).get("fieldRef", {}).get("fieldPath")
         if each["spec"].get("replicas", 1) > 1 and called and named and field != "metadata.name":
             yield f"{where(each, container)} has one name for all servers, {called}: take metadata.name"
