@@ -64,6 +64,13 @@ def traces_with_their_policy(those: Objects) -> None:
     those.append({"kind": "NetworkPolicy", "metadata": {"name": "traces", "namespace": "fanfuse"}, "spec": policy})
 
 
+def a_registry_in_postgresql(those: Objects) -> None:
+    """Its address is in the Secret `fanfuse-registry`, the policy beside it."""
+    everybody = {"matchExpressions": [{"key": "fanfuse.dev/process", "operator": "Exists"}]}
+    policy = {"podSelector": everybody, "policyTypes": ["Egress"], "egress": [rule("postgres", 5432)]}
+    those.append({"kind": "NetworkPolicy", "metadata": {"name": "registry", "namespace": "fanfuse"}, "spec": policy})
+
+
 def an_image_by_its_digest(those: Objects) -> None:
     pod(find(those, "Deployment/fuser"))["containers"][0]["image"] = f"fanfuse/fuser@sha256:{'0' * 64}"
 
@@ -158,6 +165,7 @@ ALLOWED: Final[tuple[Change, ...]] = (
     another_class_of_disk,
     more_disk,
     traces_with_their_policy,
+    a_registry_in_postgresql,
     an_image_by_its_digest,
     tags_with_digests,
     images_of_a_private_registry,

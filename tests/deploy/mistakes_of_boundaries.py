@@ -39,6 +39,7 @@ _EGRESSES: Final[tuple[list[dict[str, Any]], ...]] = (
     [{"to": [{"namespaceSelector": {}}], "ports": [{"port": 6333}]}],
     [{"to": [{"ipBlock": {"cidr": "0.0.0.0/0"}}], "ports": [{"port": 6333}]}],
     [{"ports": [{"port": 6333}]}],
+    [rule("qdrant", 6333), {"ports": [{"port": 5432}]}],
     [rule("qdrant", 6333), rule("elastic", 9200)],
 )
 BOUNDARIES: Final[tuple[Mistake, ...]] = (

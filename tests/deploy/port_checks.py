@@ -129,9 +129,10 @@ def addresses_lead_to_the_bus(cluster: Cluster) -> Iterator[str]:
         targets = [row.get("targetPort", row["port"]) for row in rows if str(row["port"]) == port]
         reached = {str(port_number(every_container(one), to)) for one in cluster.behind(service) for to in targets}
         if reached != {wanted}:
-            found = (
-                f"{name(service)} has the ports {service['spec']['ports']}" if service else "there is no such Service"
+            open_at = (
+                [f"{row['port']} to {row.get('targetPort')}" for row in service["spec"]["ports"]] if service else []
             )
+            found = f"{name(service)} leads {', '.join(open_at)}" if service else "there is no such Service"
             yield f"{where(each, container)} looks for the bus at {address}: {found}"
 
 
