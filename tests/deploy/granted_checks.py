@@ -45,7 +45,7 @@ def users_are_who_contracts_name(cluster: Cluster) -> Iterator[str]:
 
 
 def keys_are_of_one_user(cluster: Cluster) -> Iterator[str]:
-    """The server takes the last user of a key: the other one is cut off, and has its neighbour's rights."""
+    """A server that starts refuses a key that is there twice, and one that runs goes on with the file before."""
     found = _read(lines_of(cluster, "users.conf")) or {} if has_users(cluster) else {}
     rows = [(row.get("nkey"), account, _called(row)) for account in found for row in found[account].get("users", ())]
     counted = Counter(key for key, _, _ in rows)
