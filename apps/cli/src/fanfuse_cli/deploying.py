@@ -198,7 +198,7 @@ def workers(
 
 
 def _put(text: str, out: Path | None) -> None:
-    from fanfuse_all_in_one.deploying.whole_file import write_whole
+    from fanfuse_all_in_one.whole_file import write_whole
 
     if out is None:
         sys.stdout.write(text)

@@ -10,6 +10,7 @@ from pathlib import Path
 from pydantic import Field, ValidationError
 
 from fanfuse_all_in_one.failures import OperatorError
+from fanfuse_all_in_one.whole_file import whole_file
 from fanfuse_contracts.answer import Copy
 from fanfuse_contracts.base import Event, FiniteFloat, Model
 from fanfuse_contracts.enums import Status
@@ -62,11 +63,9 @@ class AskedQuery(Event):
 
 def save(path: Path, records: Iterable[AskedQuery]) -> None:
     """Write a file of lane lists. It appears when it is whole."""
-    partial = path.with_name(f"{path.name}.partial")
-    with partial.open("wb") as stream:
+    with whole_file(path) as stream:
         for record in records:
             stream.write(record.to_json() + b"\n")
-    partial.replace(path)
 
 
 def load(path: Path) -> tuple[AskedQuery, ...]:

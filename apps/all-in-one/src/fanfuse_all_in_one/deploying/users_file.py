@@ -14,8 +14,8 @@ import nkeys
 import yaml
 from pydantic import Field, ValidationError
 
-from fanfuse_all_in_one.deploying.whole_file import write_whole
 from fanfuse_all_in_one.failures import OperatorError
+from fanfuse_all_in_one.whole_file import write_whole
 from fanfuse_client.queries import explain
 from fanfuse_contracts.base import Written
 from fanfuse_contracts.tokens import Token
