@@ -170,6 +170,11 @@ def variables(container: Object) -> dict[str, str]:
     return {row["name"]: row["value"] for row in container.get("env", ()) if row.get("value") is not None}
 
 
+def creates(workload: Object, container: Object) -> str:
+    """Which streams and consumers it makes: `all`, `memory` or `nothing`; a job all of them, whatever it is told."""
+    return "all" if workload["kind"] in ENDING else variables(container).get("FANFUSE_CREATES", "all")
+
+
 def pools_served(container: Object) -> list[str]:
     """As a worker's environment states them."""
     if image(container) != WORKERS:

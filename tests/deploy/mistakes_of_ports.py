@@ -20,25 +20,18 @@ PORTS: Final[tuple[Mistake, ...]] = (
     change("ports_exist", "Service/nats-headless", "spec", "ports", 2, "targetPort", to=8223),
     change("ports_exist", *_ENDPOINT, "port", to="metrics"),
     both(drop("ports_exist", *_ENDPOINT, "port"), change("", *_ENDPOINT, "portNumber", to=8001)),
-    more(
-        "ports_exist",
-        "NetworkPolicy/nats",
-        "spec",
-        "ingress",
-        0,
-        "ports",
-        item={"port": "nats", "protocol": "TCP"},
-        also=("ingress_is_what_a_pod_serves",),
-    ),
-    more(
-        "ports_exist",
-        "NetworkPolicy/nats",
-        "spec",
-        "ingress",
-        0,
-        "ports",
-        item={"port": 4223, "protocol": "TCP"},
-        also=("ingress_is_what_a_pod_serves",),
+    *(
+        more(
+            "ports_exist",
+            "NetworkPolicy/nats",
+            "spec",
+            "ingress",
+            0,
+            "ports",
+            item={"port": port, "protocol": "TCP"},
+            also=("ingress_is_what_a_pod_serves",),
+        )
+        for port in ("nats", 4223)
     ),
     change("ports_exist", _FUSER, *_READY, "httpGet", "port", to="http"),
     change("ports_exist", _FUSER, *_READY, "httpGet", "port", to=8001),

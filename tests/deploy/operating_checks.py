@@ -20,7 +20,7 @@ from tests.deploy.manifests import (
     KEPT,
     WORKLOADS,
     Cluster,
-    Object,
+    creates,
     is_process,
     name,
     pod,
@@ -133,18 +133,13 @@ def jobs_try_until_the_bus_is_there(cluster: Cluster) -> Iterator[str]:
 
 def somebody_creates_what_all_wait_for(cluster: Cluster) -> Iterator[str]:
     """Streams and consumers are made by who may create them: the user SETUP, or anybody where there are no users."""
-    creators = [each for each, container in cluster.processes() if _creates(each, container) == "all"]
+    creators = [each for each, container in cluster.processes() if creates(each, container) == "all"]
     if not creators:
         yield "Job/setup: nobody creates the streams"
     for each, container in cluster.processes():
         user = variables(container).get("FANFUSE_NATS_USER")
-        if _creates(each, container) == "all" and user not in (None, SETUP):
+        if creates(each, container) == "all" and user not in (None, SETUP):
             yield f"{where(each, container)} would create streams, which its user {user} may not"
-
-
-def _creates(each: Object, container: Object) -> str:
-    """The job does so whatever it is told."""
-    return "all" if each["kind"] in ENDING else variables(container).get("FANFUSE_CREATES", "all")
 
 
 OPERATING: Final = (

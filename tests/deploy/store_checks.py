@@ -11,10 +11,10 @@ from fanfuse_all_in_one.deploying.nats_users import ACCOUNT
 from fanfuse_contracts import limits, streams
 from fanfuse_contracts.streams import Storage
 from tests.deploy.manifests import (
-    ENDING,
     PROCESS,
     Cluster,
     Object,
+    creates,
     every_container,
     name,
     own_labels,
@@ -45,10 +45,8 @@ def copies_are_as_many_as_servers(cluster: Cluster) -> Iterator[str]:
     """Whoever creates a stream states its copies; one copy in a cluster goes with its server."""
     servers = max((each["spec"].get("replicas", 1) for each, _ in cluster.servers()), default=1)
     for each, container in cluster.processes():
-        env = variables(container)
-        copies = env.get("FANFUSE_STREAM_REPLICAS", "1")
-        creates = each["kind"] in ENDING or env.get("FANFUSE_CREATES", "all") != "nothing"
-        if PROCESS in own_labels(each) and creates and copies != str(servers):
+        copies = variables(container).get("FANFUSE_STREAM_REPLICAS", "1")
+        if PROCESS in own_labels(each) and creates(each, container) != "nothing" and copies != str(servers):
             yield f"{where(each, container)} creates streams with {copies} copies on {servers} servers"
 
 

@@ -113,7 +113,12 @@ def cron_job() -> dict[str, Any]:
 
 @pytest.mark.parametrize("version", ["1.34", "1.37"])
 def test_indexing_inside_the_cluster_follows_the_schema(version: str) -> None:
-    kubernetes_validate.validate(cron_job(), version, strict=True)
+    job = cron_job()
+    assert job["kind"] == "CronJob"
+    kubernetes_validate.validate(job, version, strict=True)
+    job["spec"]["shedule"] = job["spec"].pop("schedule")
+    with pytest.raises(kubernetes_validate.ValidationError):
+        kubernetes_validate.validate(job, version, strict=True)
 
 
 def test_indexing_inside_the_cluster_reaches_the_bus_as_the_operator(overlays: dict[str, Objects]) -> None:

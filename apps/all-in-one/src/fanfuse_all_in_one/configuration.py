@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from fanfuse_all_in_one.process_settings import all_settings
+from fanfuse_backend_workers.adapters.engines import authority_fault
 from fanfuse_classifier.adapters.profiles import ProfileError, read_profile
 from fanfuse_classifier.domain.capabilities import card_faults
 from fanfuse_classifier.domain.rules import InvalidRuleError, StaticRules
@@ -90,8 +91,8 @@ def _profile(config: FanfuseConfig) -> Iterator[Finding]:
 def _authorities(config: FanfuseConfig) -> Iterator[Finding]:
     """Files that keep a worker from starting where they are missing."""
     for kind, name, backend in config.backends.servers():
-        if backend.ca_file is not None and not backend.ca_file.is_file():
-            yield Finding(("backends", kind.value, name, "ca_file"), f"there is no file {backend.ca_file}")
+        if fault := authority_fault(backend):
+            yield Finding(("backends", kind.value, name, "ca_file"), fault)
 
 
 def _start(config: FanfuseConfig) -> list[Finding]:

@@ -31,11 +31,17 @@ def connect_server(where: str, config: BackendConfig) -> ServerBackend:
     return backend
 
 
+def authority_fault(config: BackendConfig) -> str | None:
+    """What keeps a worker of this backend from starting: its certificate file is missing."""
+    missing = config.ca_file is not None and not config.ca_file.is_file()
+    return f"there is no file {config.ca_file}" if missing else None
+
+
 def settings_of(where: str, config: BackendConfig) -> ServerSettings:
     """How a server is reached; raises `ConfigError` where its certificate file can't be read."""
     assert config.url is not None, "the section was validated"
-    if config.ca_file is not None and not config.ca_file.is_file():
-        raise ConfigError(f"{where}.ca_file: there is no file {config.ca_file}")
+    if fault := authority_fault(config):
+        raise ConfigError(f"{where}.ca_file: {fault}")
     return ServerSettings(
         url=config.url,
         username=config.username,

@@ -18,8 +18,6 @@ from fanfuse_fuser.ports import Clock
 from fanfuse_runtime.logs import get_logger
 from fanfuse_runtime.telemetry import current_span
 
-_log = get_logger("fuser")
-
 
 class TracedRoutes:
     """Spans under the current one, which is that of the plan's message."""
@@ -27,9 +25,9 @@ class TracedRoutes:
     def __init__(self, tracer: Tracer, clock: Clock) -> None:
         self._tracer = tracer
         self._clock = clock
-        self._logged = _log.is_enabled_for(logging.INFO)
         # Bound once: a lazy logger is made anew for each event, which takes half of its time.
-        self._log = _log.bind()
+        self._log = get_logger("fuser").bind()
+        self._logged = self._log.is_enabled_for(logging.INFO)
 
     def tell(self, planned: QueryPlanned, answer: Answer) -> None:
         """To be called when the answer is stored."""
